@@ -1,0 +1,135 @@
+"""``puffer train``: a run from a plan, or from an environment's name and flags."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import MISUSE, PufferError
+from ..files import write_atomically
+from ..plan import make_plan, read_plan
+from ..train_settings import TRAIN_SETTINGS, TrainSetting
+
+if TYPE_CHECKING:
+    from . import Parser
+
+HELP = """Train a policy on a C environment.
+
+  puffer train cartpole                                       settings that the environment ships
+  puffer train breakout --train.seed 7 --policy.hidden 256    any setting of the table below
+  puffer train cartpole --env.max_steps 200                   any setting of the environment
+  puffer train mine --env-path ~/mine                         an environment outside this package
+  puffer train --plan plan.json --run-dir runs/x              a plan; --resume takes an interrupted run up again"""
+
+
+def run(parser: Parser, words: list[str]) -> int:
+    """Parses and trains."""
+    parser.add_argument("env", nargs="?", help="environment; `puffer envs` lists them")
+    parser.add_argument("--plan", metavar="FILE", help="train this plan instead of flags")
+    parser.add_argument("--run-dir", metavar="DIR", help="folder of the run (default runs/<env>-<time>)")
+    parser.add_argument("--resume", action="store_true", help="go on where the run in --run-dir was interrupted")
+    parser.add_argument("--env-path", metavar="DIR", help="folder that holds the environment's header")
+    parser.add_argument("--workers", type=int, default=0, metavar="N", help="threads (default: the cores this process may use)")
+    group = parser.add_argument_group("training")
+    for setting in TRAIN_SETTINGS.values():
+        flag = f"--train.{setting.name.replace('_', '-')}"
+        default = "none" if setting.default is None else setting.default
+        group.add_argument(flag, dest=f"train.{setting.name}", metavar="X", help=f"{setting.help} ({default})")
+    policy = parser.add_argument_group("policy")
+    policy.add_argument("--policy.hidden", dest="policy.hidden", metavar="N[,N]", help="widths of the hidden layers")
+    policy.add_argument("--policy.activation", dest="policy.activation", metavar="X", help="tanh, relu or gelu")
+    arguments, rest = parser.parse_known_args([_dashed(word) for word in words])
+    settings = _environment_settings(parser, rest)
+    chosen = {key[6:]: value for key, value in vars(arguments).items() if key.startswith("train.") and value is not None}
+    train = {name: _value(TRAIN_SETTINGS[name], text) for name, text in chosen.items()}
+
+    from ..training import Run
+
+    if arguments.plan:
+        if arguments.env or train or settings:
+            raise PufferError("--plan holds every setting: leave the environment and setting flags out", MISUSE)
+        if not arguments.run_dir:
+            raise PufferError("--plan needs --run-dir", MISUSE)
+        path = Path(arguments.plan)
+        plan, content = read_plan(path), path.read_bytes()
+        run_dir = Path(arguments.run_dir)
+        run_dir.mkdir(parents=True, exist_ok=True)
+        return Run(plan, content, run_dir, arguments.env_path, arguments.resume).execute()
+    if arguments.resume:
+        if not arguments.run_dir or arguments.env or train or settings:
+            raise PufferError("--resume takes --run-dir alone: the run's plan.json holds every setting", MISUSE)
+        run_dir = Path(arguments.run_dir)
+        plan = read_plan(run_dir / "plan.json")
+        return Run(plan, (run_dir / "plan.json").read_bytes(), run_dir, arguments.env_path, True).execute()
+    if not arguments.env:
+        parser.error("which environment? `puffer envs` lists them")
+    return _fresh(arguments, train, settings)
+
+
+def _fresh(arguments: Any, train: dict[str, Any], settings: dict[str, Any]) -> int:
+    """A new run folder with the plan that the flags make."""
+    from ..environments import find_header, load
+    from ..training import Run
+
+    policy: dict[str, Any] = {}
+    if vars(arguments)["policy.hidden"] is not None:
+        try:
+            policy["hidden"] = [int(n) for n in vars(arguments)["policy.hidden"].split(",")]
+        except ValueError:
+            raise PufferError(f"--policy.hidden is {vars(arguments)['policy.hidden']!r}, expected widths like 128 or 64,64", MISUSE) from None
+    if vars(arguments)["policy.activation"] is not None:
+        policy["activation"] = vars(arguments)["policy.activation"]
+    name = f"{arguments.env}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
+    run_dir = Path(arguments.run_dir) if arguments.run_dir else Path("runs") / name
+    plan = make_plan(arguments.env, arguments.env_path, run_dir.name, train, policy, settings, arguments.workers)
+    load(find_header(arguments.env, arguments.env_path)).settings_bytes(settings)
+    try:
+        run_dir.mkdir(parents=True)
+    except FileExistsError:
+        raise PufferError(f"{run_dir} exists; name another --run-dir, or go on with it: --resume --run-dir {run_dir}", MISUSE) from None
+    content = json.dumps(plan, indent=2).encode() + b"\n"
+    write_atomically(run_dir / "plan.json", [content])
+    status = Run(plan, content, run_dir, arguments.env_path, False).execute()
+    print(run_dir / "report.html")
+    return status
+
+
+def _dashed(word: str) -> str:
+    """`--train.learning_rate` and `--train.learning-rate` are one flag; an environment's settings keep their names."""
+    name, equals, value = word.partition("=")
+    return name.replace("_", "-") + equals + value if name.startswith(("--train.", "--policy.")) else word
+
+
+def _value(setting: TrainSetting, text: str) -> Any:
+    if setting.kind == "choice":
+        return text
+    if setting.kind == "return" and text in ("none", "null"):
+        return None
+    try:
+        # 1e6 is how a person writes a count of steps.
+        number = float(text)
+        return int(text) if setting.kind == "int" and text.lstrip("+-").isdigit() else int(number) if setting.kind == "int" and number == int(number) else number
+    except (ValueError, OverflowError):
+        raise PufferError(f"train.{setting.name} is {text!r}, expected a number", MISUSE) from None
+
+
+def _environment_settings(parser: Parser, rest: list[str]) -> dict[str, float]:
+    """What is left over must be `--env.NAME VALUE`; anything else gets the nearest flag."""
+    settings: dict[str, float] = {}
+    words = iter(rest)
+    for word in words:
+        flag, equals, value = word.partition("=")
+        if not flag.startswith("--env."):
+            known = [option for action in parser._actions for option in action.option_strings]
+            near = difflib.get_close_matches(_dashed(flag), known, n=1, cutoff=0.6)
+            parser.error(f"unknown argument {word}" + (f"; did you mean {near[0]}?" if near else ""))
+        if not equals:
+            value = next(words, "")
+        try:
+            settings[flag[6:].replace("-", "_")] = int(value) if value.lstrip("+-").isdigit() else float(value)
+        except ValueError:
+            parser.error(f"{flag} is {value!r}, expected a number")
+    return settings

@@ -1,0 +1,128 @@
+// Lanes: kernels are written once, over vectors of lanes. On a CPU a vector is a SIMD register and a function walks all
+// lanes of a tile; on a GPU a vector is one float, a thread is a lane and a tile is a thread block. Lane arrays are padded
+// to a multiple of LANE_STEP on every machine, so layouts do not depend on the register width.
+#pragma once
+#include <stdint.h>
+#include <string.h>
+
+#define LANE_STEP 16
+
+#if defined(__CUDACC__)
+#define LANE_FN static __host__ __device__ __forceinline__
+#define LANE_WIDTH 1
+typedef float vf;
+typedef int32_t vi;
+typedef uint32_t vu;
+typedef bool vm;
+#if defined(__CUDA_ARCH__)
+#define EACH_LANE(l, lanes) for (int l = (int)threadIdx.x; l < (lanes); l += (int)blockDim.x)
+#define EACH_ITEM(i, count) for (int i = (int)threadIdx.x; i < (count); i += (int)blockDim.x)
+#define LANES_MEET() __syncthreads()
+#else
+#define EACH_LANE(l, lanes) for (int l = 0; l < (lanes); ++l)
+#define EACH_ITEM(i, count) for (int i = 0; i < (count); ++i)
+#define LANES_MEET()
+#endif
+#else
+#define LANE_FN static inline __attribute__((always_inline))
+#if defined(__AVX512F__)
+#define LANE_WIDTH 16
+#elif defined(__AVX2__)
+#define LANE_WIDTH 8
+#else
+#define LANE_WIDTH 4
+#endif
+typedef float vf __attribute__((vector_size(LANE_WIDTH * 4)));
+typedef int32_t vi __attribute__((vector_size(LANE_WIDTH * 4)));
+typedef uint32_t vu __attribute__((vector_size(LANE_WIDTH * 4)));
+typedef vi vm;
+#define EACH_LANE(l, lanes) for (int l = 0; l < (lanes); l += LANE_WIDTH)
+#define EACH_ITEM(i, count) for (int i = 0; i < (count); ++i)
+#define LANES_MEET()
+#endif
+
+LANE_FN vf load(const float* p) {
+    vf v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+LANE_FN vi load(const int32_t* p) {
+    vi v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+LANE_FN void store(float* p, vf v) { memcpy(p, &v, sizeof v); }
+LANE_FN void store(int32_t* p, vi v) { memcpy(p, &v, sizeof v); }
+LANE_FN vf splat(float x) { return vf{} + x; }
+LANE_FN vi splat(int32_t x) { return vi{} + x; }
+LANE_FN vu splat(uint32_t x) { return vu{} + x; }
+
+#if LANE_WIDTH == 1
+LANE_FN vi to_int(vf v) { return (int32_t)v; }
+LANE_FN vf to_float(vi v) { return (float)v; }
+#else
+LANE_FN vi to_int(vf v) { return __builtin_convertvector(v, vi); }
+LANE_FN vf to_float(vi v) { return __builtin_convertvector(v, vf); }
+#endif
+LANE_FN vi bits_of(vf v) {
+    vi i;
+    memcpy(&i, &v, sizeof v);
+    return i;
+}
+LANE_FN vf float_of(vi v) {
+    vf f;
+    memcpy(&f, &v, sizeof v);
+    return f;
+}
+
+LANE_FN vf select(vm m, vf a, vf b) { return m ? a : b; }
+LANE_FN vi select(vm m, vi a, vi b) { return m ? a : b; }
+LANE_FN vf smaller(vf a, vf b) { return select(a < b, a, b); }
+LANE_FN vf larger(vf a, vf b) { return select(a > b, a, b); }
+
+// The lane numbers 0, 1, ... of the vector that starts at lane l.
+LANE_FN vi lane_numbers(int l) {
+#if LANE_WIDTH == 1
+    return (int32_t)l;
+#else
+    vi v;
+    for (int i = 0; i < LANE_WIDTH; ++i) v[i] = l + i;
+    return v;
+#endif
+}
+
+LANE_FN float sum_of(vf v) {
+#if LANE_WIDTH == 1
+    return v;
+#else
+    float s = 0.0f;
+    for (int i = 0; i < LANE_WIDTH; ++i) s += v[i];
+    return s;
+#endif
+}
+
+// e^x for |x| <= 87, clamped outside. Relative error below 2e-7 (Cody and Waite reduction, degree-6 polynomial).
+LANE_FN vf lane_exp(vf x) {
+    x = larger(smaller(x, splat(87.0f)), splat(-87.0f));
+    vf k = (x * 1.44269504f + 12582912.0f) - 12582912.0f;  // nearest integer: 1.5 * 2^23 pushes the fraction out
+    vf r = (x - k * 0.693145752f) - k * 1.42860677e-6f;
+    vf p = 1.0f + r * (1.0f + r * (0.5f + r * (0.166666667f + r * (0.0416666667f + r * (8.33333333e-3f + r * 1.38888889e-3f)))));
+    return float_of(bits_of(p) + (to_int(k) << 23));
+}
+
+// ln x for normal x > 0. Absolute error below 2e-7 near 1, relative below 2e-7 elsewhere (atanh series on [sqrt(1/2), sqrt(2)]).
+LANE_FN vf lane_log(vf x) {
+    vi i = bits_of(x);
+    vi e = (i - 0x3f3504f3) >> 23;  // exponent, with the mantissa put in [sqrt(1/2), sqrt(2))
+    vf m = float_of(i - (e << 23));
+    vf t = (m - 1.0f) / (m + 1.0f), s = t * t;
+    vf p = t * (2.0f + s * (0.666666667f + s * (0.4f + s * (0.285714286f + s * 0.222222222f))));
+    return to_float(e) * 0.693147181f + p;
+}
+
+// tanh x. Absolute error below 2e-7.
+LANE_FN vf lane_tanh(vf x) {
+    x = larger(smaller(x, splat(9.0f)), splat(-9.0f));
+    vf e = lane_exp(x + x);
+    return (e - 1.0f) / (e + 1.0f);
+}
