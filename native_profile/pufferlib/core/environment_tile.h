@@ -117,16 +117,17 @@ LANE_FN void observe_lanes(const void* __restrict__ tile, const Settings* __rest
         }
         return;
     }
-    constexpr int BLOCK = ENV_AGENTS >= 16 ? 1 : 16 / ENV_AGENTS;  // environments: about 16 rows
-    constexpr int ROWS = BLOCK * ENV_AGENTS;
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDACC__)
     EACH_ITEM(e, envs) {
         Observation row[ENV_AGENTS][ENV_FEATURES];
-        ::observe((const State*)tile + e, c, row);
+        State s = get(tile, e, envs);
+        ::observe(&s, c, row);
         for (int a = 0; a < ENV_AGENTS; ++a)
             for (int f = 0; f < ENV_FEATURES; ++f) to[f * lanes + e * ENV_AGENTS + a] = row[a][f];
     }
 #else
+    constexpr int BLOCK = ENV_AGENTS >= 16 ? 1 : 16 / ENV_AGENTS;  // environments: about 16 rows
+    constexpr int ROWS = BLOCK * ENV_AGENTS;
     alignas(64) Observation rows[ROWS][ENV_FEATURES];
     for (int e0 = 0; e0 < envs; e0 += BLOCK) {
         const int here = envs - e0 < BLOCK ? envs - e0 : BLOCK;

@@ -29,8 +29,8 @@ struct RolloutScratch {
 };
 
 struct RolloutFault {
-    int32_t step;  // of the horizon, or -1: nothing found
-    int32_t lane;
+    int32_t step;     // of the horizon, or -1: nothing found
+    int32_t lane;     // or -1: another thread of this tile found it
     int32_t feature;  // of the observation, or -1: the reward
 };
 
@@ -90,7 +90,7 @@ template <class Environment, class Policy, class Episodes>
 LANE_FN RolloutFault rollout(const TileView& v, const RolloutJob& job, Environment& env, Policy& policy, Episodes& episodes,
                              const RolloutScratch& scratch) {
     const size_t observation_bytes = (size_t)v.features * v.lanes * (v.is_uint8 ? 1 : 4);
-    RolloutFault fault = {-1, 0, 0};
+    RolloutFault fault = {-1, -1, 0};
     for (int t = 0; t <= job.horizon; ++t) {
         void* observation = (char*)v.observations + observation_bytes * t;
         env.observe(observation);

@@ -1,6 +1,6 @@
-/* Breakout: the rules of the 1978 home version, with the paddle moved by three actions. Six rows of eighteen bricks pay
- * 7, 7, 4, 4, 1 and 1 points a brick from the top: 432 a wall, 864 for both, which is the highest score. There are five
- * balls. The ball gets faster with the 4th and 12th hit of the paddle and once it has reached the upper rows.
+/* Breakout, after the home version of 1978. Six rows of eighteen bricks pay 7, 7, 4, 4, 1 and 1 points a brick from the
+ * top: 432 a wall, 864 for two, which is the highest score. There are five balls. A ball gets faster with the 4th and the
+ * 12th hit of the paddle and once it has reached the upper rows.
  *
  * Lengths are in brick widths, y points down, one frame is 1/60 s. Nothing tunnels: bricks are found by the ball's
  * leading edge, one axis at a time, and `ball_speed` is bounded so that a frame is shorter than a brick is high; the
@@ -21,14 +21,14 @@
     SETTING(float, paddle_width, 2.4, 0.5, 18.0, "width of the paddle, in brick widths")                        \
     SETTING(float, paddle_speed, 0.3, 0.01, 18.0, "way of the paddle in a frame, in brick widths")              \
     SETTING(float, ball_speed, 0.2, 0.02, 0.24, "way of a served ball in a frame; it gets up to twice as fast") \
-    SETTING(float, point_reward, 0.05, 0.0001, 100.0, "reward of one point of the score")
+    SETTING(float, point_reward, 0.25, 0.0001, 100.0, "reward of one point of the score; a brick averages 4 points")
 #define ENV_STATISTICS(STATISTIC)                                 \
     STATISTIC(score, "points of the episode, at most 432 a wall") \
     STATISTIC(walls, "walls cleared")                             \
     STATISTIC(bricks, "bricks hit, at most 108 a wall")
 #include "puffer/environment.h"
 
-enum { ROWS = 6, COLUMNS = 18, BRICKS = ROWS * COLUMNS, WORDS = (BRICKS + 31) / 32, SCALARS = 10, WALL_POINTS = 432 };
+enum { ROWS = 6, COLUMNS = 18, BRICKS = ROWS * COLUMNS, WORDS = (BRICKS + 31) / 32, SCALARS = 10 };
 #define FIELD_WIDTH 18.0f
 #define FIELD_HEIGHT 16.0f
 #define BRICK_HEIGHT 0.5f

@@ -14,7 +14,7 @@
     SETTING(float, acceleration, 0.01, 0.0001, 1.0, "most that the speed can change in a step")            \
     SETTING(float, turning, 0.4, 0.01, 3.0, "most that the heading can change in a step, rad")             \
     SETTING(float, goal_radius, 0.08, 0.001, 1.0, "an agent within this distance reaches the goal")
-#define ENV_STATISTICS(STATISTIC)                            \
+#define ENV_STATISTICS(STATISTIC)                              \
     STATISTIC(goals, "goals reached in the episode, an agent") \
     STATISTIC(most, "goals reached by the best agent")
 #include "puffer/environment.h"
@@ -152,7 +152,8 @@ PUFFER_FN void statistics(const State* s, const Settings* c, Statistics* out) {
 }
 
 PUFFER_FN uint32_t agent_colour(int a) {
-    const uint32_t colours[AGENTS] = {0x4FC3C8u, 0xE76F51u, 0x8AB17Du, 0xB08BD9u, 0xE9A6B5u, 0x5B8DEFu, 0xF4A261u, 0xD8E2DCu};
+    const uint32_t colours[AGENTS] = {0x4FC3C8u, 0xE76F51u, 0x8AB17Du, 0xB08BD9u,
+                                      0xE9A6B5u, 0x5B8DEFu, 0xF4A261u, 0xD8E2DCu};
     return colours[a];
 }
 
