@@ -1,8 +1,9 @@
 """Compiles the engine and environments on first use, into a cache keyed by sources, compiler, flags and processor.
 
-A library in the cache stands in a folder named by its key, beside a record of its digest; it is loaded only if its bytes
-still have that digest. A build happens in a folder of its own that is renamed into place, so an interrupted one leaves
-nothing that could be taken for a library.
+A library in the cache stands in a folder named by its key, beside a record of its digest; it is loaded only if its
+bytes still have that digest.
+A build happens in a folder of its own that is renamed into place, so an interrupted one leaves nothing that could be
+taken for a library.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from .compiler import Compiler, find_compiler, processor_identity
 from .cores import usable_cores
@@ -25,7 +27,16 @@ PACKAGE = Path(__file__).resolve().parent
 CORE = PACKAGE / "core"
 OCEAN = PACKAGE / "ocean"
 _INCLUDES = ("-I", str(CORE), "-I", str(CORE / "include"))
-_COMMON = ("-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-Wall", "-Wextra")
+_COMMON = (
+    "-std=c++17",
+    "-O3",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-Wall",
+    "-Wextra",
+)
 # Environments must compute the same in every build, language and sanitizer, so nothing is fused there.
 _ENVIRONMENT_FLAGS = ("-ffp-contract=off",)
 _SECONDS = 300.0  # for one compiler run
@@ -82,9 +93,11 @@ def _build(name: str, units: list[Path], sources: list[Path], flags: tuple[str, 
     compiler = find_compiler()
     tuned = (*_COMMON, _native_flag(), *flags)
     sources_sha256 = digest_of_files(sources)
-    # Flags name folders of this copy of the sources; what is in them is in the digest, where they stand does not matter.
+    # Flags name folders of this copy of the sources: their contents are in the digest, their place does not matter.
     options = " ".join(f for f in tuned if not f.startswith("/"))
-    key = hashlib.sha256("\n".join([name, sources_sha256, compiler.identity, options, processor_identity()]).encode()).hexdigest()
+    key = hashlib.sha256(
+        "\n".join([name, sources_sha256, compiler.identity, options, processor_identity()]).encode()
+    ).hexdigest()
     place = cache_folder() / f"{name}-{key[:24]}"
     found = _cached(place, sources_sha256)
     if found:
@@ -93,7 +106,9 @@ def _build(name: str, units: list[Path], sources: list[Path], flags: tuple[str, 
     _compile(compiler, name, units, tuned, place, sources_sha256)
     built = _cached(place, sources_sha256)
     if built is None:
-        raise PufferError(f"the library that was just built in {place} does not match its record; remove that folder and try again")
+        raise PufferError(
+            f"the library that was just built in {place} does not match its record; remove that folder and try again"
+        )
     return Library(built.path, built.sha256, sources_sha256, time.perf_counter() - started)
 
 
@@ -115,17 +130,22 @@ def _cached(place: Path, sources_sha256: str) -> Library | None:
     return Library(library, expected, sources_sha256, 0.0)
 
 
-def _compile(compiler: Compiler, name: str, units: list[Path], flags: tuple[str, ...], place: Path, sources_sha256: str) -> None:
+def _compile(
+    compiler: Compiler, name: str, units: list[Path], flags: tuple[str, ...], place: Path, sources_sha256: str
+) -> None:
     try:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=place.parent))
     except OSError as error:
         raise PufferError(
-            f"the build cache {place.parent} cannot be written: {error.strerror}; name another folder: PUFFER_CACHE=/some/folder", MISUSE
+            f"the build cache {place.parent} cannot be written: {error.strerror}; "
+            "name another folder: PUFFER_CACHE=/some/folder",
+            MISUSE,
         ) from error
     try:
         jobs = [
-            (unit, (*compiler.command, *flags, *_INCLUDES, "-c", str(unit), "-o", str(folder / (unit.stem + ".o")))) for unit in units
+            (unit, (*compiler.command, *flags, *_INCLUDES, "-c", str(unit), "-o", str(folder / (unit.stem + ".o"))))
+            for unit in units
         ]
         _run_all(jobs, usable_cores())
         objects = [str(folder / (unit.stem + ".o")) for unit in units]
@@ -150,18 +170,19 @@ def _compile(compiler: Compiler, name: str, units: list[Path], flags: tuple[str,
 
 def _run_all(jobs: list[tuple[Path, tuple[str, ...]]], at_once: int) -> None:
     """Runs compiler commands, so many at a time; the first failure ends them all."""
-    waiting, running = list(jobs), []
+    waiting = list(jobs)
+    running: list[tuple[Path, subprocess.Popen[bytes], IO[bytes]]] = []
     deadline = time.monotonic() + _SECONDS
     try:
         while waiting or running:
             while waiting and len(running) < at_once:
                 unit, command = waiting.pop(0)
-                log = tempfile.TemporaryFile()
+                output: IO[bytes] = tempfile.TemporaryFile()
                 try:
-                    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
                 except OSError as error:
                     raise PufferError(f"the compiler {command[0]} cannot be run: {error.strerror}", MISUSE) from error
-                running.append((unit, process, log))
+                running.append((unit, process, output))
             unit, process, log = running[0]
             try:
                 status = process.wait(max(0.1, deadline - time.monotonic()))
@@ -169,10 +190,10 @@ def _run_all(jobs: list[tuple[Path, tuple[str, ...]]], at_once: int) -> None:
                 raise PufferError(f"compiling {unit.name} took over {_SECONDS:.0f} s and was stopped") from None
             running.pop(0)
             log.seek(0)
-            output = log.read(8000).decode("utf-8", "replace")
+            text = log.read(8000).decode("utf-8", "replace")
             log.close()
             if status != 0:
-                raise PufferError(f"{unit.name} does not compile (status {status}):\n{output.rstrip()}", MISUSE)
+                raise PufferError(f"{unit.name} does not compile (status {status}):\n{text.rstrip()}", MISUSE)
     finally:
         for _, process, log in running:
             process.kill()

@@ -1,10 +1,11 @@
 """A run's checkpoints: safetensors files, and the manifest that says which one counts.
 
-The order of writing is what makes them safe: the new file is complete on disk under its own name before the manifest names
-it, and the old one is removed only after that. So the manifest always names a whole file, whenever the power goes.
+The order of writing is what makes them safe: the new file is complete on disk under its own name before the manifest
+names it, and the old one is removed only after that.
+So the manifest always names a whole file, whenever the power goes.
 
-The format (https://github.com/huggingface/safetensors): 8 bytes with the header's length, a JSON header with dtype, shape
-and byte range of each tensor, then the bytes.
+The format (https://github.com/huggingface/safetensors): 8 bytes with the header's length, a JSON header with dtype,
+shape and byte range of each tensor, then the bytes.
 """
 
 from __future__ import annotations
@@ -40,11 +41,15 @@ def write(path: Path, tensors: list[Tensor], metadata: dict[str, str]) -> dict[s
     header: dict[str, Any] = {"__metadata__": metadata}
     end = 0
     for tensor in tensors:
-        header[tensor.name] = {"dtype": tensor.dtype, "shape": list(tensor.shape), "data_offsets": [end, end + len(tensor.data)]}
+        header[tensor.name] = {
+            "dtype": tensor.dtype,
+            "shape": list(tensor.shape),
+            "data_offsets": [end, end + len(tensor.data)],
+        }
         end += len(tensor.data)
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    chunks = [struct.pack("<Q", len(text)), text, *(t.data for t in tensors)]
+    chunks: list[bytes | memoryview] = [struct.pack("<Q", len(text)), text, *(t.data for t in tensors)]
     digest = hashlib.sha256()
     for chunk in chunks:
         digest.update(chunk)
@@ -73,7 +78,7 @@ class Stored:
 
 
 class Checkpoint:
-    """A checkpoint read whole and checked: header within the file, ranges without holes or overlaps, shapes that fit them."""
+    """A checkpoint read whole and checked: header within the file, ranges without holes or overlaps, fitting shapes."""
 
     def __init__(self, path: Path, expected: dict[str, Any] | None = None) -> None:
         try:
@@ -99,7 +104,8 @@ class Checkpoint:
             header = json.loads(self.content[8 : 8 + length].decode("utf-8"))
             metadata = dict(header.pop("__metadata__", {}))
             tensors = {
-                str(name): Stored(entry["dtype"], tuple(entry["shape"]), *entry["data_offsets"]) for name, entry in header.items()
+                str(name): Stored(entry["dtype"], tuple(entry["shape"]), *entry["data_offsets"])
+                for name, entry in header.items()
             }
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise self._bad("has a header that is not as the format says") from error
@@ -129,7 +135,8 @@ class Checkpoint:
             raise PufferError(f"{self.path} holds no {tensor.name}: this run cannot be resumed from it")
         if (stored.dtype, stored.shape) != (tensor.dtype, tensor.shape):
             raise PufferError(
-                f"{self.path}: {tensor.name} is {stored.dtype} {list(stored.shape)}, the plan needs {tensor.dtype} {list(tensor.shape)}"
+                f"{self.path}: {tensor.name} is {stored.dtype} {list(stored.shape)}, "
+                f"the plan needs {tensor.dtype} {list(tensor.shape)}"
             )
         tensor.data[:] = self.content[self._data + stored.begin : self._data + stored.end]
 
@@ -141,7 +148,11 @@ def read_manifest(run_dir: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     named = manifest.get("checkpoint")
-    if manifest.get("schema") != "manifest/1" or not isinstance(named, dict) or not _FILE_NAME.fullmatch(str(named.get("file"))):
+    if (
+        manifest.get("schema") != "manifest/1"
+        or not isinstance(named, dict)
+        or not _FILE_NAME.fullmatch(str(named.get("file")))
+    ):
         raise PufferError(f"{run_dir / MANIFEST} is not a manifest/1 that names a checkpoint", MISUSE)
     return dict(manifest)
 
@@ -149,7 +160,11 @@ def read_manifest(run_dir: Path) -> dict[str, Any] | None:
 def latest(run_dir: Path) -> tuple[dict[str, Any], Checkpoint] | None:
     """The manifest and the checkpoint that it names, verified; None before the first."""
     manifest = read_manifest(run_dir)
-    return None if manifest is None else (manifest, Checkpoint(run_dir / manifest["checkpoint"]["file"], manifest["checkpoint"]))
+    return (
+        None
+        if manifest is None
+        else (manifest, Checkpoint(run_dir / manifest["checkpoint"]["file"], manifest["checkpoint"]))
+    )
 
 
 def remove_others(run_dir: Path, keep: str) -> None:

@@ -43,7 +43,9 @@ def find_compiler() -> Compiler:
     spec = importlib.util.find_spec("ziglang")
     if spec is not None and spec.origin is not None:
         return Compiler((sys.executable, "-m", "ziglang", "c++"), _identity(spec.origin, ["zig"]))
-    raise PufferError(f"no C++17 compiler was found (looked for c++, g++, clang++ and the ziglang package); {HOW_TO_GET_ONE}", MISUSE)
+    raise PufferError(
+        f"no C++17 compiler was found (looked for c++, g++, clang++ and the ziglang package); {HOW_TO_GET_ONE}", MISUSE
+    )
 
 
 def find_nvcc() -> str | None:

@@ -1,4 +1,4 @@
-"""How many cores this process may use: the smaller of its affinity and its control group's quota, not the host's count."""
+"""How many cores this process may use: the smaller of its affinity and its control group's quota."""
 
 from __future__ import annotations
 

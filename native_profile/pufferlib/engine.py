@@ -9,7 +9,21 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Iterator
-from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_float, c_int32, c_int64, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    byref,
+    c_char,
+    c_char_p,
+    c_double,
+    c_float,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_uint8,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +57,8 @@ class EnvironmentDescriptor(ctypes.Structure):
     _fields_ = [
         ("abi", c_uint32), ("descriptor_size", c_uint32),
         ("name", c_char_p), ("title", c_char_p), ("task", c_char_p), ("author", c_char_p),
-        ("agents", c_int32), ("observation_type", c_int32), ("observation_rank", c_int32), ("observation_shape", c_int32 * 4),
+        ("agents", c_int32), ("observation_type", c_int32),
+        ("observation_rank", c_int32), ("observation_shape", c_int32 * 4),
         ("features", c_int32), ("heads", c_int32), ("action_sizes", c_int32 * 16),
         ("num_settings", c_int32), ("num_statistics", c_int32),
         ("settings", POINTER(Setting)), ("statistics", POINTER(Statistic)),
@@ -55,7 +70,13 @@ class EnvironmentDescriptor(ctypes.Structure):
 class ErrorRecord(ctypes.Structure):
     """PufferError."""
 
-    _fields_ = [("code", c_int32), ("environment", c_int64), ("step", c_int64), ("field", c_char * 96), ("message", c_char * 400)]
+    _fields_ = [
+        ("code", c_int32),
+        ("environment", c_int64),
+        ("step", c_int64),
+        ("field", c_char * 96),
+        ("message", c_char * 400),
+    ]
 
 
 class TrainConfig(ctypes.Structure):
@@ -63,10 +84,12 @@ class TrainConfig(ctypes.Structure):
 
     _fields_ = [
         ("seed", c_uint64), ("total_timesteps", c_int64),
-        ("num_envs", c_int32), ("horizon", c_int32), ("minibatch_size", c_int32), ("update_epochs", c_int32), ("num_workers", c_int32),
+        ("num_envs", c_int32), ("horizon", c_int32), ("minibatch_size", c_int32), ("update_epochs", c_int32),
+        ("num_workers", c_int32),
         ("hidden_count", c_int32), ("hidden", c_int32 * 8), ("activation", c_int32), ("anneal_lr", c_int32),
-        ("learning_rate", c_double), ("min_lr_ratio", c_double), ("gamma", c_double), ("gae_lambda", c_double), ("clip_coef", c_double),
-        ("vf_coef", c_double), ("vf_clip_coef", c_double), ("ent_coef", c_double), ("max_grad_norm", c_double),
+        ("learning_rate", c_double), ("min_lr_ratio", c_double), ("gamma", c_double), ("gae_lambda", c_double),
+        ("clip_coef", c_double), ("vf_coef", c_double),
+        ("vf_clip_coef", c_double), ("ent_coef", c_double), ("max_grad_norm", c_double),
         ("adam_beta1", c_double), ("adam_beta2", c_double), ("adam_eps", c_double),
     ]  # fmt: skip
 
@@ -75,10 +98,12 @@ class Metrics(ctypes.Structure):
     """PufferMetrics."""
 
     _fields_ = [
-        ("iteration", c_int64), ("step", c_int64), ("episodes", c_int64), ("recent_return", c_double), ("recent_length", c_double),
+        ("iteration", c_int64), ("step", c_int64), ("episodes", c_int64),
+        ("recent_return", c_double), ("recent_length", c_double),
         ("recent_count", c_int32), ("statistics_count", c_int32), ("statistics", c_double * 32),
-        ("policy_loss", c_double), ("value_loss", c_double), ("entropy", c_double), ("approx_kl", c_double), ("clip_fraction", c_double),
-        ("explained_variance", c_double), ("gradient_norm", c_double), ("learning_rate", c_double),
+        ("policy_loss", c_double), ("value_loss", c_double), ("entropy", c_double), ("approx_kl", c_double),
+        ("clip_fraction", c_double), ("explained_variance", c_double),
+        ("gradient_norm", c_double), ("learning_rate", c_double),
         ("seconds_rollout", c_double), ("seconds_learn", c_double),
     ]  # fmt: skip
 
@@ -127,8 +152,13 @@ def load_engine() -> tuple[ctypes.CDLL, Library]:
         library = ctypes.CDLL(str(built.path))
         _declare(library)
         if library.puffer_engine_abi() != ENGINE_ABI:
-            raise PufferError(f"the engine has interface {library.puffer_engine_abi()}, this package expects {ENGINE_ABI}", MISUSE)
-        ours = "".join(f"{name}:{getattr(TrainConfig, name).offset}:{getattr(TrainConfig, name).size};" for name, _ in _config_fields())
+            raise PufferError(
+                f"the engine has interface {library.puffer_engine_abi()}, this package expects {ENGINE_ABI}", MISUSE
+            )
+        ours = "".join(
+            f"{name}:{getattr(TrainConfig, name).offset}:{getattr(TrainConfig, name).size};"
+            for name, _ in _config_fields()
+        )
         theirs = library.puffer_train_config_layout().decode()
         if ours != theirs:
             raise PufferError(f"the engine's settings are laid out as {theirs}, this package expects {ours}", MISUSE)
@@ -183,6 +213,7 @@ def _declare(library: ctypes.CDLL) -> None:
             c_double,
             [c_void_p, floats, POINTER(c_int32), floats, floats, floats, c_int32, c_int32, c_int32, floats],
         ),
+        "puffer_test_adam": (None, [floats, floats, floats, floats, c_int32, *([c_double] * 5), c_int64]),
         "puffer_test_advantages": (
             None,
             [floats, floats, floats, POINTER(c_uint8), POINTER(c_uint8), c_int32, c_int32, c_float, c_float, floats],
@@ -205,7 +236,7 @@ def raise_for(code: int, error: ErrorRecord) -> None:
 
 @dataclass(frozen=True)
 class Frame:
-    """What one step looked like: draw commands (kind, colour, numbers) and the reward of the step that followed, summed over agents."""
+    """One step: draw commands (kind, colour, numbers) and the reward of the step that followed, summed over agents."""
 
     width: float
     height: float
@@ -311,7 +342,9 @@ class Trainer:
         try:
             for _ in range(count):
                 self._call(
-                    self._library.puffer_viewer_step(viewer, int(greedy), byref(canvas), rewards, byref(ended), byref(self._error))
+                    self._library.puffer_viewer_step(
+                        viewer, int(greedy), byref(canvas), rewards, byref(ended), byref(self._error)
+                    )
                 )
                 drawn = bytes(memoryview(canvas.commands)[: 28 * canvas.count])
                 commands = [(kind, colour, tuple(at)) for kind, colour, *at in struct.iter_unpack("=iI5f", drawn)]
@@ -323,8 +356,10 @@ class Trainer:
 
 
 def benchmark_steps(environment: Any, num_envs: int, workers: int, layout: str, seconds: float) -> float:
-    """Agent steps a second of the environment alone under random actions. ``layout``: rows, lanes or none (no observations)."""
+    """Agent steps a second of the environment alone, random actions. ``layout``: rows, lanes or none (unobserved)."""
     library, _ = load_engine()
     code = ("rows", "lanes", "none").index(layout)
     settings = environment.settings_bytes({})
-    return float(library.puffer_benchmark_steps(byref(environment.descriptor), settings, num_envs, workers, code, seconds))
+    return float(
+        library.puffer_benchmark_steps(byref(environment.descriptor), settings, num_envs, workers, code, seconds)
+    )

@@ -1,6 +1,7 @@
 """C environments: found by their folders, described by the metadata in their headers.
 
-``ocean/<name>/<name>.h`` is an environment; so is ``<name>.h`` in a folder given by ``--env-path``. Nothing is registered.
+``ocean/<name>/<name>.h`` is an environment; so is ``<name>.h`` in a folder given by ``--env-path``. Nothing is
+registered.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ class Environment:
         d = self.descriptor
         self.name, self.title, self.task, self.author = (t.decode() for t in (d.name, d.title, d.task, d.author))
         if self.name != header.stem:
-            raise PufferError(f"{header} calls itself {self.name!r}; ENV_NAME must be the header's name, {header.stem!r}", MISUSE)
+            raise PufferError(
+                f"{header} calls itself {self.name!r}; ENV_NAME must be the header's name, {header.stem!r}", MISUSE
+            )
         self.agents = int(d.agents)
         self.observation_dtype = ("float32", "uint8")[d.observation_type]
         self.observation_shape = tuple(d.observation_shape[: d.observation_rank])
@@ -77,7 +80,9 @@ class Environment:
                 raise PufferError(f"{where} is {value!r}, expected a whole number; nearest: {round(value)}", MISUSE)
             if not info.low <= value <= info.high:
                 near = min(max(value, info.low), info.high)
-                raise PufferError(f"{where} is {value:g}, expected {info.low:g} to {info.high:g}; nearest: {near:g}", MISUSE)
+                raise PufferError(
+                    f"{where} is {value:g}, expected {info.low:g} to {info.high:g}; nearest: {near:g}", MISUSE
+                )
             offset = self.descriptor.settings[index].offset
             number = ctypes.c_float(value) if info.kind == "float" else ctypes.c_int32(int(value))
             ctypes.memmove(ctypes.addressof(memory) + offset, ctypes.byref(number), 4)
@@ -136,7 +141,7 @@ def find_header(name: str, env_path: str | Path | None = None) -> Path:
     raise PufferError(f"{folder} holds no {name}.h; --env-path names the folder with an environment's header", MISUSE)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def load(header: Path) -> Environment:
     """The environment in a header, compiled if need be."""
     return Environment(header)

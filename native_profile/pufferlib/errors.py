@@ -21,5 +21,9 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> PufferError:
     """The error for a name that does not exist, with the nearest one that does."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else "known: " + ", ".join(names[:12]) + (" ..." if len(names) > 12 else "")
+    hint = (
+        f"did you mean {near[0]!r}?"
+        if near
+        else "known: " + ", ".join(names[:12]) + (" ..." if len(names) > 12 else "")
+    )
     return PufferError(f"unknown {kind} {name!r}; {hint}", MISUSE)

@@ -14,7 +14,7 @@ MAX_JSON = 8 << 20
 
 
 def write_atomically(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
-    """Temporary file in the same folder, flush, fsync, rename, fsync of the folder. OSError leaves no temporary file."""
+    """Temporary file in the same folder, flush, fsync, rename, fsync of the folder. An error leaves no part behind."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with temporary.open("wb") as stream:
@@ -44,7 +44,7 @@ def write_json(path: Path, content: Any, indent: int | None = 2) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """A JSON object from a file of bounded size; duplicate keys and NaN are refused. FileNotFoundError passes through."""
+    """A JSON object from a file of bounded size; duplicate keys and NaN are refused. FileNotFoundError passes."""
 
     def no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found: dict[str, Any] = {}

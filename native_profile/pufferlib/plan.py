@@ -1,6 +1,7 @@
 """The plan of a run as the engine takes it: read from a file, or put together from defaults and a command line.
 
-The gate has checked a plan long before; the engine checks again whatever it depends on, since it also runs without a gate.
+The gate has checked a plan long before; the engine checks again whatever it depends on, since it also runs without
+a gate.
 """
 
 from __future__ import annotations
@@ -14,7 +15,19 @@ from .files import read_json
 from .train_settings import TRAIN_SETTINGS, check_policy, check_setting
 
 SCHEMA = "plan/1"
-_KEYS = ("schema", "run", "profile", "environment", "policy", "train", "evaluation", "device", "num_workers", "network", "limits")
+_KEYS = (
+    "schema",
+    "run",
+    "profile",
+    "environment",
+    "policy",
+    "train",
+    "evaluation",
+    "device",
+    "num_workers",
+    "network",
+    "limits",
+)
 _POLICY = {"network": "mlp", "hidden": [64], "activation": "tanh"}
 
 
@@ -28,13 +41,19 @@ def read_plan(path: Path) -> dict[str, Any]:
 
 
 def make_plan(
-    name: str, env_path: str | None, run: str, train: dict[str, Any], policy: dict[str, Any], settings: dict[str, Any], workers: int
+    name: str,
+    env_path: str | None,
+    run: str,
+    train: dict[str, Any],
+    policy: dict[str, Any],
+    settings: dict[str, Any],
+    workers: int,
 ) -> dict[str, Any]:
     """A plan for an environment: defaults, then what its folder recommends, then what was chosen."""
     shipped = shipped_settings(find_header(name, env_path))
     defaults = {s.name: s.default for s in TRAIN_SETTINGS.values()}
     merged = {**defaults, **shipped.get("train", {}), **train}
-    plan = {
+    plan: dict[str, Any] = {
         "schema": SCHEMA,
         "run": run,
         "profile": "4.0",
@@ -67,7 +86,11 @@ def check_plan(plan: dict[str, Any], where: str) -> dict[str, Any]:
     if plan["device"] != "cpu":
         raise PufferError(f"{where} asks for device {plan['device']!r}; this engine trains on 'cpu'", MISUSE)
     environment = plan["environment"]
-    if not isinstance(environment, dict) or not isinstance(environment.get("name"), str) or not isinstance(environment.get("settings"), dict):
+    if (
+        not isinstance(environment, dict)
+        or not isinstance(environment.get("name"), str)
+        or not isinstance(environment.get("settings"), dict)
+    ):
         raise PufferError(f"{where}: environment needs a name and settings", MISUSE)
     train = plan["train"]
     if not isinstance(train, dict):
@@ -79,10 +102,14 @@ def check_plan(plan: dict[str, Any], where: str) -> dict[str, Any]:
         if setting.name not in train:
             raise PufferError(f"{where} has no train.{setting.name}", MISUSE)
     evaluation = plan["evaluation"]
-    if not isinstance(evaluation, dict) or not all(_whole(evaluation.get(k), low) for k, low in (("episodes", 1), ("seed", 0))):
+    if not isinstance(evaluation, dict) or not all(
+        _whole(evaluation.get(k), low) for k, low in (("episodes", 1), ("seed", 0))
+    ):
         raise PufferError(f"{where}: evaluation is {evaluation!r}, expected whole numbers episodes and seed", MISUSE)
     if not _whole(plan["num_workers"], 0) or plan["num_workers"] > 1024:
-        raise PufferError(f"{where}: num_workers is {plan['num_workers']!r}, expected 0 (all usable cores) to 1024", MISUSE)
+        raise PufferError(
+            f"{where}: num_workers is {plan['num_workers']!r}, expected 0 (all usable cores) to 1024", MISUSE
+        )
     checked = {s.name: check_setting(s, train[s.name], f"train.{s.name}") for s in TRAIN_SETTINGS.values()}
     return {**plan, "train": checked, "policy": check_policy(plan["policy"])}
 

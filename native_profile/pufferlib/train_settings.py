@@ -1,4 +1,4 @@
-"""The settings of a training run: name, type, default, bounds and meaning, declared once for the engine and its command line.
+"""The settings of a training run: name, type, default, bounds and meaning, declared once for engine and command line.
 
 The plan's schema repeats the bounds for programs outside Python; a test holds the two equal.
 """
@@ -40,14 +40,22 @@ TRAIN_SETTINGS = {
     s.name: s
     for s in (
         _int("seed", 1, 0, 2**53 - 1, "reaches weights, environments, actions and shuffles"),
-        _int("total_timesteps", 20_000_000, 1, 2**53 - 1, "agent steps at which training ends; annealing runs over them"),
-        TrainSetting("target_return", "return", None, -1e12, 1e12, "end when the last 100 episodes reach this mean return"),
+        _int(
+            "total_timesteps", 20_000_000, 1, 2**53 - 1, "agent steps at which training ends; annealing runs over them"
+        ),
+        TrainSetting(
+            "target_return", "return", None, -1e12, 1e12, "end when the last 100 episodes reach this mean return"
+        ),
         _int("num_envs", 2048, 1, 1_048_576, "environments stepped side by side"),
         _int("horizon", 32, 1, 65536, "steps of every environment between two updates"),
-        _int("minibatch_size", 16384, 1, 2**31 - 1, "samples of one optimizer step; divides num_envs x agents x horizon"),
+        _int(
+            "minibatch_size", 16384, 1, 2**31 - 1, "samples of one optimizer step; divides num_envs x agents x horizon"
+        ),
         _int("update_epochs", 2, 1, 100, "passes over a batch"),
         _float("learning_rate", 0.003, 1e-12, 10.0, "of Adam, before annealing"),
-        TrainSetting("anneal_lr", "choice", "linear", 0, 0, "how the learning rate falls over total_timesteps", ANNEALS),
+        TrainSetting(
+            "anneal_lr", "choice", "linear", 0, 0, "how the learning rate falls over total_timesteps", ANNEALS
+        ),
         _float("min_lr_ratio", 0.0, 0.0, 1.0, "share of the learning rate that annealing leaves"),
         _float("gamma", 0.99, 0.0, 1.0, "discount of a step"),
         _float("gae_lambda", 0.95, 0.0, 1.0, "decay of generalized advantage estimation"),
@@ -74,11 +82,15 @@ def check_setting(setting: TrainSetting, value: object, where: str) -> Any:
         return None
     wanted = int if setting.kind == "int" else (int, float)
     if isinstance(value, bool) or not isinstance(value, wanted):
-        raise PufferError(f"{where} is {value!r}, expected {'a whole number' if setting.kind == 'int' else 'a number'}", MISUSE)
+        raise PufferError(
+            f"{where} is {value!r}, expected {'a whole number' if setting.kind == 'int' else 'a number'}", MISUSE
+        )
     if not setting.low <= value <= setting.high:
         near = min(max(value, setting.low), setting.high) if value == value else setting.default
         near = int(near) if setting.kind == "int" else near
-        raise PufferError(f"{where} is {value!r}, expected {setting.low:g} to {setting.high:g}; nearest: {near:g}", MISUSE)
+        raise PufferError(
+            f"{where} is {value!r}, expected {setting.low:g} to {setting.high:g}; nearest: {near:g}", MISUSE
+        )
     return value if setting.kind == "int" else float(value)
 
 

@@ -37,7 +37,9 @@ class Run:
     run_dir: Path
     env_path: str | None = None
     resume: bool = False
-    seconds: dict[str, float] = field(default_factory=lambda: {"build": 0.0, "train": 0.0, "evaluate": 0.0, "total": 0.0})
+    seconds: dict[str, float] = field(
+        default_factory=lambda: {"build": 0.0, "train": 0.0, "evaluate": 0.0, "total": 0.0}
+    )
     step: int = 0
     iteration: int = 0
     goal_reached: bool = False
@@ -74,7 +76,9 @@ class Run:
             # The weights may already be those of a bad iteration: the last checkpoint stays the last good one.
             self._write_manifest("stopped", str(error))
             self._report()
-            self.progress.say(f"stopped: {error}\n  field {error.field}, environment {error.environment}, step {error.step}")
+            self.progress.say(
+                f"stopped: {error}\n  field {error.field}, environment {error.environment}, step {error.step}"
+            )
             if self.named:
                 self.progress.say(f"  the last good checkpoint is {self.run_dir / self.named['file']}")
             return 1
@@ -92,9 +96,11 @@ class Run:
             return False
         manifest, stored = found
         if manifest["plan_sha256"] != self._plan_sha256():
-            raise PufferError(f"{self.run_dir} was trained with another plan (SHA-256 {manifest['plan_sha256']}); resume with that one")
+            raise PufferError(f"{self.run_dir} was trained with another plan (SHA-256 {manifest['plan_sha256']})")
         if stored.metadata.get("environment_sha256") != self.environment.built.sources_sha256:
-            raise PufferError(f"{self.environment.header} has changed since {stored.path.name} was written: its states no longer fit")
+            raise PufferError(
+                f"{self.environment.header} has changed since {stored.path.name} was written: its states no longer fit"
+            )
         if manifest["status"] == "complete":
             self.progress.say(f"  {self.run_dir} is complete: nothing to resume")
             self.named = manifest["checkpoint"]
@@ -123,7 +129,9 @@ class Run:
             self.seconds["train"] = before + elapsed
             rate = (self.step - first_step) / elapsed
             target = train["target_return"]
-            self.goal_reached = target is not None and metrics.recent_count >= ENOUGH_EPISODES and metrics.recent_return >= target
+            self.goal_reached = (
+                target is not None and metrics.recent_count >= ENOUGH_EPISODES and metrics.recent_return >= target
+            )
             last = self.goal_reached or self.step >= train["total_timesteps"] or interruption.status is not None
             if last or self.log.due(self.seconds["train"]):
                 line = record(metrics, names, self.seconds["train"], rate)
@@ -132,7 +140,8 @@ class Run:
             if interruption.status is not None and not self.goal_reached:
                 self._save("interrupted", f"signal {interruption.status - 128}")
                 self._report()
-                self.progress.say(f"interrupted at {short(self.step)} steps; {self.run_dir / str(self.named and self.named['file'])} verifies")
+                saved = self.run_dir / checkpoint.file_name(self.step)
+                self.progress.say(f"interrupted at {short(self.step)} steps; saved in {saved}")
                 return interruption.status
             if not last and self.iteration % train["checkpoint_interval"] == 0:
                 self._save("running", "training")

@@ -48,7 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise unknown("command", words[0], VERBS)
         verb = importlib.import_module(f".{words[0]}", __name__)
         parser = Parser(
-            prog=f"puffer {words[0]}", description=verb.HELP, epilog=_STATUSES, formatter_class=argparse.RawDescriptionHelpFormatter
+            prog=f"puffer {words[0]}",
+            description=verb.HELP,
+            epilog=_STATUSES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         return int(verb.run(parser, words[1:]))
     except PufferError as error:
@@ -69,5 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _help() -> str:
     lines = ["usage: puffer VERB ...", "", "verbs:"]
     lines += [f"  {verb:8}{_SUMMARY[verb]}" for verb in VERBS]
-    lines += ["", "puffer VERB --help tells the rest.", "example: puffer train cartpole --run-dir runs/first", _STATUSES]
+    lines += [
+        "",
+        "puffer VERB --help tells the rest.",
+        "example: puffer train cartpole --run-dir runs/first",
+        _STATUSES,
+    ]
     return "\n".join(lines)

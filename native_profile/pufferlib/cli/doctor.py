@@ -41,7 +41,12 @@ def _finding(what: str, ok: bool, found: str, fix: str = "") -> dict[str, Any]:
 
 def _python() -> dict[str, Any]:
     version = ".".join(map(str, sys.version_info[:3]))
-    return _finding("python", sys.version_info >= (3, 10), version, "" if sys.version_info >= (3, 10) else "use Python 3.10 or newer")
+    return _finding(
+        "python",
+        sys.version_info >= (3, 10),
+        version,
+        "" if sys.version_info >= (3, 10) else "use Python 3.10 or newer",
+    )
 
 
 def _compiler() -> dict[str, Any]:
@@ -62,7 +67,12 @@ def _cache() -> dict[str, Any]:
         base = base.parent
     free = shutil.disk_usage(base).free
     ok = os.access(base, os.W_OK) and free > 64 << 20
-    return _finding("cache", ok, f"{folder}, {free >> 20} MiB free", "" if ok else "PUFFER_CACHE=/a/writable/folder with 64 MiB free")
+    return _finding(
+        "cache",
+        ok,
+        f"{folder}, {free >> 20} MiB free",
+        "" if ok else "PUFFER_CACHE=/a/writable/folder with 64 MiB free",
+    )
 
 
 def _engine() -> dict[str, Any]:

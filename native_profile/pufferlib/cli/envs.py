@@ -30,7 +30,9 @@ def run(parser: Parser, words: list[str]) -> int:
     elif arguments.env:
         print(page(environments[0]))
     else:
-        rows = [(e.name, _observation(e), _action(e), str(e.agents), e.task) for e in environments]
+        rows: list[tuple[str, ...]] = [
+            (e.name, _observation(e), _action(e), str(e.agents), e.task) for e in environments
+        ]
         print(_table([("name", "observation", "action", "agents", "task"), *rows]))
     return 0
 
@@ -40,7 +42,7 @@ def page(e: Environment) -> str:
     lines = [f"{e.title}: {e.task}", ""]
     lines += [f"  observation  {_observation(e)}", f"  action       {_action(e)}", f"  agents       {e.agents}"]
     lines += [f"  state        {e.state_bytes} bytes", f"  author       {e.author}", "", "settings (--env.NAME VALUE)"]
-    rows = [("name", "default", "from", "to", "meaning")]
+    rows: list[tuple[str, ...]] = [("name", "default", "from", "to", "meaning")]
     rows += [(s.name, f"{s.default:g}", f"{s.low:g}", f"{s.high:g}", s.help) for s in e.settings]
     lines += ["  " + line for line in _table(rows).splitlines()]
     lines += ["", "statistics, means over finished episodes"]
@@ -59,4 +61,6 @@ def _action(e: Environment) -> str:
 
 def _table(rows: list[tuple[str, ...]]) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )

@@ -29,7 +29,9 @@ def run(parser: Parser, words: list[str]) -> int:
     parser.add_argument("--episodes", type=int, default=128, metavar="N", help="whole episodes to play (128)")
     parser.add_argument("--seed", type=int, default=2_000_000, metavar="N", help="seed of the environments (2000000)")
     parser.add_argument("--sampled", action="store_true", help="draw actions from the policy instead of its likeliest")
-    parser.add_argument("--max-steps", type=int, default=100_000, metavar="N", help="cut an episode after so many steps (100000)")
+    parser.add_argument(
+        "--max-steps", type=int, default=100_000, metavar="N", help="cut an episode after so many steps (100000)"
+    )
     parser.add_argument("--env-path", metavar="DIR", help="folder that holds the environment's header")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args(words)
@@ -67,8 +69,13 @@ def run(parser: Parser, words: list[str]) -> int:
     if arguments.json:
         print(json.dumps(summary, indent=2))
     else:
-        print(f"{environment.title}, {arguments.episodes} episodes, {summary['actions']} actions, {summary['checkpoint']}")
-        print(f"  return  {summary['return_mean']:.6g} +- {summary['return_std']:.4g}  ({summary['return_min']:.6g} to {summary['return_max']:.6g})")
+        print(
+            f"{environment.title}, {arguments.episodes} episodes, {summary['actions']} actions, {summary['checkpoint']}"
+        )
+        print(
+            f"  return  {summary['return_mean']:.6g} +- {summary['return_std']:.4g}"
+            f"  ({summary['return_min']:.6g} to {summary['return_max']:.6g})"
+        )
         print(f"  length  {summary['length_mean']:.6g} steps")
         for info in environment.statistics:
             print(f"  {info.name}  {played.statistics[info.name]:.6g}  {info.help}")

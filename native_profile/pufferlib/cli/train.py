@@ -32,7 +32,9 @@ def run(parser: Parser, words: list[str]) -> int:
     parser.add_argument("--run-dir", metavar="DIR", help="folder of the run (default runs/<env>-<time>)")
     parser.add_argument("--resume", action="store_true", help="go on where the run in --run-dir was interrupted")
     parser.add_argument("--env-path", metavar="DIR", help="folder that holds the environment's header")
-    parser.add_argument("--workers", type=int, default=0, metavar="N", help="threads (default: the cores this process may use)")
+    parser.add_argument(
+        "--workers", type=int, default=0, metavar="N", help="threads (default: the cores this process may use)"
+    )
     group = parser.add_argument_group("training")
     for setting in TRAIN_SETTINGS.values():
         flag = f"--train.{setting.name.replace('_', '-')}"
@@ -43,7 +45,9 @@ def run(parser: Parser, words: list[str]) -> int:
     policy.add_argument("--policy.activation", dest="policy.activation", metavar="X", help="tanh, relu or gelu")
     arguments, rest = parser.parse_known_args([_dashed(word) for word in words])
     settings = _environment_settings(parser, rest)
-    chosen = {key[6:]: value for key, value in vars(arguments).items() if key.startswith("train.") and value is not None}
+    chosen = {
+        key[6:]: value for key, value in vars(arguments).items() if key.startswith("train.") and value is not None
+    }
     train = {name: _value(TRAIN_SETTINGS[name], text) for name, text in chosen.items()}
 
     from ..training import Run
@@ -79,7 +83,9 @@ def _fresh(arguments: Any, train: dict[str, Any], settings: dict[str, Any]) -> i
         try:
             policy["hidden"] = [int(n) for n in vars(arguments)["policy.hidden"].split(",")]
         except ValueError:
-            raise PufferError(f"--policy.hidden is {vars(arguments)['policy.hidden']!r}, expected widths like 128 or 64,64", MISUSE) from None
+            raise PufferError(
+                f"--policy.hidden is {vars(arguments)['policy.hidden']!r}, expected widths like 128 or 64,64", MISUSE
+            ) from None
     if vars(arguments)["policy.activation"] is not None:
         policy["activation"] = vars(arguments)["policy.activation"]
     name = f"{arguments.env}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
@@ -89,7 +95,9 @@ def _fresh(arguments: Any, train: dict[str, Any], settings: dict[str, Any]) -> i
     try:
         run_dir.mkdir(parents=True)
     except FileExistsError:
-        raise PufferError(f"{run_dir} exists; name another --run-dir, or go on with it: --resume --run-dir {run_dir}", MISUSE) from None
+        raise PufferError(
+            f"{run_dir} exists; name another --run-dir, or go on with it: --resume --run-dir {run_dir}", MISUSE
+        ) from None
     content = json.dumps(plan, indent=2).encode() + b"\n"
     write_atomically(run_dir / "plan.json", [content])
     status = Run(plan, content, run_dir, arguments.env_path, False).execute()
@@ -111,7 +119,13 @@ def _value(setting: TrainSetting, text: str) -> Any:
     try:
         # 1e6 is how a person writes a count of steps.
         number = float(text)
-        return int(text) if setting.kind == "int" and text.lstrip("+-").isdigit() else int(number) if setting.kind == "int" and number == int(number) else number
+        return (
+            int(text)
+            if setting.kind == "int" and text.lstrip("+-").isdigit()
+            else int(number)
+            if setting.kind == "int" and number == int(number)
+            else number
+        )
     except (ValueError, OverflowError):
         raise PufferError(f"train.{setting.name} is {text!r}, expected a number", MISUSE) from None
 

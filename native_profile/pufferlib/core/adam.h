@@ -6,12 +6,24 @@
 
 struct AdamStep {
     float learning_rate, beta1, beta2, epsilon;
-    float gradient_scale;           // from gradient clipping
-    float correction1, correction2; // 1 - beta^updates
+    float gradient_scale;            // from gradient clipping
+    float correction1, correction2;  // 1 - beta^updates
 };
 
-static inline void adam_update(const AdamStep& s, const float* gradient, float* parameters, float* first, float* second, size_t begin,
-                               size_t end) {
+// The `updates`-th update, counted from 1.
+static inline AdamStep adam_step(double learning_rate, double beta1, double beta2, double epsilon,
+                                 double gradient_scale, double updates) {
+    return {(float)learning_rate,
+            (float)beta1,
+            (float)beta2,
+            (float)epsilon,
+            (float)gradient_scale,
+            (float)(1.0 - std::pow(beta1, updates)),
+            (float)(1.0 - std::pow(beta2, updates))};
+}
+
+static inline void adam_update(const AdamStep& s, const float* gradient, float* parameters, float* first, float* second,
+                               size_t begin, size_t end) {
     const float rate = s.learning_rate / s.correction1;
     const float root = 1.0f / std::sqrt(s.correction2);
     for (size_t i = begin; i < end; ++i) {

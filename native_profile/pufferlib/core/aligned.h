@@ -6,7 +6,7 @@
 #include <utility>
 
 class AlignedMemory {
-   public:
+public:
     AlignedMemory() = default;
     explicit AlignedMemory(size_t bytes) : bytes_((bytes + 63) / 64 * 64) {
         if (bytes_ == 0) bytes_ = 64;
@@ -30,14 +30,14 @@ class AlignedMemory {
     }
     size_t bytes() const { return bytes_; }
 
-   private:
+private:
     void* data_ = nullptr;
     size_t bytes_ = 0;
 };
 
 // Cuts one block of memory into aligned arrays: first measure with a null base, then hand out.
 class Carver {
-   public:
+public:
     explicit Carver(void* base) : base_(static_cast<char*>(base)) {}
     template <class T>
     T* take(size_t count) {
@@ -47,7 +47,7 @@ class Carver {
     }
     size_t used() const { return used_; }
 
-   private:
+private:
     char* base_;
     size_t used_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <thread>
 
+#include "adam.h"
 #include "advantage.h"
 #include "trainer.h"
 #include "viewer.h"
@@ -24,9 +25,11 @@ int32_t guarded(PufferError* error, Call call) {
         if (call()) return PUFFER_OK;
         if (error->code == PUFFER_OK) error->code = PUFFER_BAD_STATE;
     } catch (const std::bad_alloc&) {
-        set_error(error, PUFFER_OUT_OF_MEMORY, -1, -1, "memory", "out of memory: use fewer environments or a shorter horizon");
+        set_error(error, PUFFER_OUT_OF_MEMORY, -1, -1, "memory",
+                  "out of memory: use fewer environments or a shorter horizon");
     } catch (const std::system_error& e) {
-        set_error(error, PUFFER_OUT_OF_MEMORY, -1, -1, "num_workers", std::string("could not start a worker thread: ") + e.what());
+        set_error(error, PUFFER_OUT_OF_MEMORY, -1, -1, "num_workers",
+                  std::string("could not start a worker thread: ") + e.what());
     }
     return error->code;
 }
@@ -55,8 +58,9 @@ PUFFER_API const char* puffer_engine_build(void) {
 PUFFER_API const char* puffer_train_config_layout(void) {
     static const std::string layout = [] {
         std::string s;
-#define FIELD(name) \
-    s += #name ":" + std::to_string(offsetof(PufferTrainConfig, name)) + ":" + std::to_string(sizeof(PufferTrainConfig::name)) + ";";
+#define FIELD(name)                                                            \
+    s += #name ":" + std::to_string(offsetof(PufferTrainConfig, name)) + ":" + \
+         std::to_string(sizeof(PufferTrainConfig::name)) + ";";
         FIELD(seed)
         FIELD(total_timesteps)
         FIELD(num_envs)
@@ -86,14 +90,14 @@ PUFFER_API const char* puffer_train_config_layout(void) {
     return layout.c_str();
 }
 
-PUFFER_API int32_t puffer_trainer_create(const PufferEnvironment* environment, const void* settings, const PufferTrainConfig* config,
-                                         PufferTrainer** trainer, PufferError* error) {
+PUFFER_API int32_t puffer_trainer_create(const PufferEnvironment* environment, const void* settings,
+                                         const PufferTrainConfig* config, PufferTrainer** trainer, PufferError* error) {
     *trainer = nullptr;
     return guarded(error, [&] {
         if (environment->abi != PUFFER_ENVIRONMENT_ABI || environment->descriptor_size != sizeof(PufferEnvironment)) {
             set_error(error, PUFFER_BAD_CONFIG, -1, -1, "environment",
-                      "the environment's library was built for interface " + std::to_string(environment->abi) + ", the engine has " +
-                          std::to_string(PUFFER_ENVIRONMENT_ABI) + ": build it again");
+                      "the environment's library was built for interface " + std::to_string(environment->abi) +
+                          ", the engine has " + std::to_string(PUFFER_ENVIRONMENT_ABI) + ": build it again");
             return false;
         }
         if (!Trainer::valid(environment, *config, error)) return false;
@@ -125,13 +129,16 @@ PUFFER_API void puffer_trainer_tensor(PufferTrainer* trainer, int32_t index, Puf
     *tensor = trainer->tensors()[(size_t)index];
 }
 
-PUFFER_API int32_t puffer_trainer_evaluate(PufferTrainer* trainer, int32_t episodes, uint64_t seed, int32_t greedy, int64_t max_steps,
-                                           float* returns, int32_t* lengths, double* statistics, PufferError* error) {
-    return guarded(error,
-                   [&] { return trainer->evaluate(episodes, seed, greedy != 0, max_steps, returns, lengths, statistics, error); });
+PUFFER_API int32_t puffer_trainer_evaluate(PufferTrainer* trainer, int32_t episodes, uint64_t seed, int32_t greedy,
+                                           int64_t max_steps, float* returns, int32_t* lengths, double* statistics,
+                                           PufferError* error) {
+    return guarded(error, [&] {
+        return trainer->evaluate(episodes, seed, greedy != 0, max_steps, returns, lengths, statistics, error);
+    });
 }
 
-PUFFER_API int32_t puffer_viewer_create(PufferTrainer* trainer, uint64_t seed, PufferViewer** viewer, PufferError* error) {
+PUFFER_API int32_t puffer_viewer_create(PufferTrainer* trainer, uint64_t seed, PufferViewer** viewer,
+                                        PufferError* error) {
     *viewer = nullptr;
     return guarded(error, [&] {
         *viewer = new PufferViewer(*trainer, seed);
@@ -141,16 +148,16 @@ PUFFER_API int32_t puffer_viewer_create(PufferTrainer* trainer, uint64_t seed, P
 
 PUFFER_API void puffer_viewer_destroy(PufferViewer* viewer) { delete viewer; }
 
-PUFFER_API int32_t puffer_viewer_step(PufferViewer* viewer, int32_t greedy, Canvas* canvas, float* rewards, int32_t* ended,
-                                      PufferError* error) {
+PUFFER_API int32_t puffer_viewer_step(PufferViewer* viewer, int32_t greedy, Canvas* canvas, float* rewards,
+                                      int32_t* ended, PufferError* error) {
     return guarded(error, [&] {
         *ended = viewer->step(greedy != 0, canvas, rewards);
         return true;
     });
 }
 
-PUFFER_API double puffer_benchmark_steps(const PufferEnvironment* e, const void* settings, int32_t num_envs, int32_t workers, int32_t layout,
-                                         double seconds) {
+PUFFER_API double puffer_benchmark_steps(const PufferEnvironment* e, const void* settings, int32_t num_envs,
+                                         int32_t workers, int32_t layout, double seconds) {
     constexpr int DRAWS = 64;  // steps of precomputed actions, used in turn
     const int per_tile = std::max(1, TILE_LANES / e->agents);
     std::vector<Tile> tiles;
@@ -162,8 +169,10 @@ PUFFER_API double puffer_benchmark_steps(const PufferEnvironment* e, const void*
         for (int t = 0; t < DRAWS; ++t)
             for (int h = 0; h < e->heads; ++h)
                 for (int l = 0; l < v.rows; ++l) {
-                    const uint32_t bits = philox_bits(1, ((uint64_t)t << 32) + (uint64_t)(v.first_agent + l), (uint32_t)h, RANDOM_EVALUATION);
-                    v.actions[((size_t)t * e->heads + h) * v.lanes + l] = (int32_t)(((uint64_t)bits * (uint32_t)e->action_sizes[h]) >> 32);
+                    const uint32_t bits = philox_bits(1, ((uint64_t)t << 32) + (uint64_t)(v.first_agent + l),
+                                                      (uint32_t)h, RANDOM_EVALUATION);
+                    v.actions[((size_t)t * e->heads + h) * v.lanes + l] =
+                        (int32_t)(((uint64_t)bits * (uint32_t)e->action_sizes[h]) >> 32);
                 }
     }
     auto work = [&](int worker, double* rate) {
@@ -189,7 +198,8 @@ PUFFER_API double puffer_benchmark_steps(const PufferEnvironment* e, const void*
                     if (any) {
                         for (int env = 0; env < v.envs; ++env) {
                             which[(size_t)env] = 1;
-                            for (int l = env * v.agents; l < (env + 1) * v.agents; ++l) which[(size_t)env] &= terminal[l] | truncated[l];
+                            for (int l = env * v.agents; l < (env + 1) * v.agents; ++l)
+                                which[(size_t)env] &= terminal[l] | truncated[l];
                         }
                         e->tile_reset(v.state, settings, v.envs, which.data());
                     }
@@ -226,25 +236,35 @@ PUFFER_API void puffer_test_forward(PufferTrainer* trainer, const float* x, int3
     trainer->network().step(trainer->parameters(), x, lanes, nullptr, out, scratch.as<float>());
 }
 
-PUFFER_API double puffer_test_loss(PufferTrainer* trainer, const float* x, const int32_t* actions, const float* log_probabilities,
-                                   const float* values, const float* advantages, int32_t steps, int32_t rows, int32_t lanes,
-                                   float* gradient) {
+PUFFER_API double puffer_test_loss(PufferTrainer* trainer, const float* x, const int32_t* actions,
+                                   const float* log_probabilities, const float* values, const float* advantages,
+                                   int32_t steps, int32_t rows, int32_t lanes, float* gradient) {
     const Network& network = trainer->network();
     const PufferTrainConfig& config = trainer->config();
-    AlignedMemory tape(network.tape_size(steps, lanes) * sizeof(float)), out((size_t)steps * network.outputs() * lanes * sizeof(float));
+    AlignedMemory tape(network.tape_size(steps, lanes) * sizeof(float)),
+        out((size_t)steps * network.outputs() * lanes * sizeof(float));
     const double samples = (double)steps * rows;
-    PpoCoefficients c = {(float)config.clip_coef, (float)config.vf_clip_coef, (float)config.vf_coef, (float)config.ent_coef, 0.0f, 1.0f,
-                         (float)(1.0 / samples)};
+    PpoCoefficients c = {
+        (float)config.clip_coef, (float)config.vf_clip_coef, (float)config.vf_coef, (float)config.ent_coef, 0.0f, 1.0f,
+        (float)(1.0 / samples)};
     network.forward(trainer->parameters(), x, steps, lanes, out.as<float>(), tape.as<float>());
-    const PpoSums s = ppo_loss(out.as<float>(), actions, log_probabilities, values, advantages, steps, rows, lanes, trainer->heads(), c);
+    const PpoSums s = ppo_loss(out.as<float>(), actions, log_probabilities, values, advantages, steps, rows, lanes,
+                               trainer->heads(), c);
     std::memset(gradient, 0, network.parameter_count() * sizeof(float));
     network.backward(trainer->parameters(), x, steps, lanes, out.as<float>(), tape.as<float>(), gradient);
     return (s.policy_loss + config.vf_coef * s.value_loss - config.ent_coef * s.entropy) / samples;
 }
 
-PUFFER_API void puffer_test_advantages(const float* rewards, const float* values, const float* final_values, const uint8_t* terminals,
-                                       const uint8_t* truncations, int32_t horizon, int32_t lanes, float gamma, float lambda,
-                                       float* advantages) {
+PUFFER_API void puffer_test_adam(const float* gradient, float* parameters, float* first, float* second, int32_t count,
+                                 double learning_rate, double beta1, double beta2, double epsilon, double scale,
+                                 int64_t updates) {
+    const AdamStep step = adam_step(learning_rate, beta1, beta2, epsilon, scale, (double)updates);
+    adam_update(step, gradient, parameters, first, second, 0, (size_t)count);
+}
+
+PUFFER_API void puffer_test_advantages(const float* rewards, const float* values, const float* final_values,
+                                       const uint8_t* terminals, const uint8_t* truncations, int32_t horizon,
+                                       int32_t lanes, float gamma, float lambda, float* advantages) {
     TileView v = {};
     v.lanes = lanes;
     v.rewards = const_cast<float*>(rewards);

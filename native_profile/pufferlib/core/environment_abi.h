@@ -31,7 +31,7 @@ struct PufferEnvironment {
     uint32_t abi, descriptor_size;
     const char *name, *title, *task, *author;
     int32_t agents;
-    int32_t observation_type;      // PUFFER_FLOAT32 or PUFFER_UINT8
+    int32_t observation_type;  // PUFFER_FLOAT32 or PUFFER_UINT8
     int32_t observation_rank, observation_shape[4], features;
     int32_t heads, action_sizes[16];
     int32_t num_settings, num_statistics;
@@ -45,11 +45,13 @@ struct PufferEnvironment {
     // Starts an episode in the environments with which[env] != 0, or in all when `which` is null.
     void (*tile_reset)(void* tile, const void* settings, int32_t envs, const uint8_t* which);
     // actions: (heads, lanes). reward, terminal, truncated: (lanes).
-    void (*tile_step)(void* tile, const void* settings, int32_t envs, int32_t lanes, const int32_t* actions, float* reward,
-                      uint8_t* terminal, uint8_t* truncated);
-    void (*tile_observe_rows)(const void* tile, const void* settings, int32_t envs, void* rows);             // (rows, features)
-    void (*tile_observe_lanes)(const void* tile, const void* settings, int32_t envs, int32_t lanes, void* out);  // (features, lanes)
-    void (*tile_statistics)(const void* tile, const void* settings, int32_t env, int32_t envs, float* out);  // (num_statistics)
+    void (*tile_step)(void* tile, const void* settings, int32_t envs, int32_t lanes, const int32_t* actions,
+                      float* reward, uint8_t* terminal, uint8_t* truncated);
+    void (*tile_observe_rows)(const void* tile, const void* settings, int32_t envs, void* rows);  // (rows, features)
+    void (*tile_observe_lanes)(const void* tile, const void* settings, int32_t envs, int32_t lanes,
+                               void* out);  // (features, lanes)
+    void (*tile_statistics)(const void* tile, const void* settings, int32_t env, int32_t envs,
+                            float* out);  // (num_statistics)
     void (*tile_load)(void* tile, int32_t env, int32_t envs, const void* state);
     void (*tile_store)(const void* tile, int32_t env, int32_t envs, void* state);
     void (*render)(const void* state, const void* settings, Canvas* canvas);

@@ -1,31 +1,19 @@
 // One environment as a shared library: compiled with -DENV_HEADER="<its header>", exports `puffer_describe`.
 #include ENV_HEADER
 
+#include <type_traits>
+
 #include "environment_abi.h"
 #include "environment_tile.h"
 
 namespace {
 
-constexpr int32_t float_member(float) { return 1; }
-constexpr int32_t float_member(int) { return 0; }
-
 #define SETTING_ENTRY(type, name, standard, low, high, help) \
-    {#name, help, float_member(type{}), (uint32_t)offsetof(Settings, name), standard, low, high},
+    {#name, help, std::is_same<type, float>::value, (uint32_t)offsetof(Settings, name), standard, low, high},
 const PufferSetting settings[] = {ENV_SETTINGS(SETTING_ENTRY)};
 
 #define STATISTIC_ENTRY(name, help) {#name, help},
 const PufferStatistic statistics_list[] = {ENV_STATISTICS(STATISTIC_ENTRY)};
-
-template <class T>
-struct TypeCode;
-template <>
-struct TypeCode<float> {
-    static constexpr int32_t value = PUFFER_FLOAT32;
-};
-template <>
-struct TypeCode<uint8_t> {
-    static constexpr int32_t value = PUFFER_UINT8;
-};
 
 #define SHAPE_OF_(type, ...) {__VA_ARGS__}
 #define SHAPE_OF(...) SHAPE_OF_(__VA_ARGS__)
@@ -34,9 +22,11 @@ struct TypeCode<uint8_t> {
 
 size_t tile_bytes(int32_t envs) { return tile::bytes(envs); }
 void tile_seed(void* t, int32_t envs, uint64_t seed, uint64_t first) { tile::seed(t, envs, seed, first); }
-void tile_reset(void* t, const void* c, int32_t envs, const uint8_t* which) { tile::reset(t, (const Settings*)c, envs, which); }
-void tile_step(void* t, const void* c, int32_t envs, int32_t lanes, const int32_t* actions, float* reward, uint8_t* terminal,
-               uint8_t* truncated) {
+void tile_reset(void* t, const void* c, int32_t envs, const uint8_t* which) {
+    tile::reset(t, (const Settings*)c, envs, which);
+}
+void tile_step(void* t, const void* c, int32_t envs, int32_t lanes, const int32_t* actions, float* reward,
+               uint8_t* terminal, uint8_t* truncated) {
     tile::step(t, (const Settings*)c, envs, lanes, actions, reward, terminal, truncated);
 }
 void tile_observe_rows(const void* t, const void* c, int32_t envs, void* rows) {
@@ -74,7 +64,7 @@ const PufferEnvironment description = {
     ENV_TASK,
     ENV_AUTHOR,
     ENV_AGENTS,
-    TypeCode<Observation>::value,
+    std::is_same<Observation, uint8_t>::value ? PUFFER_UINT8 : PUFFER_FLOAT32,
     RANK_OF(ENV_OBSERVATION),
     SHAPE_OF(ENV_OBSERVATION),
     ENV_FEATURES,
@@ -103,4 +93,6 @@ static_assert(ENV_HEADS <= 16, "at most 16 action heads");
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) const PufferEnvironment* puffer_describe(void) { return &description; }
+extern "C" __attribute__((visibility("default"))) const PufferEnvironment* puffer_describe(void) {
+    return &description;
+}

@@ -8,6 +8,15 @@
 
 namespace tile {
 
+// Before a loop over environments: its turns do not depend on one another, whatever the compiler makes of the pointers.
+#if defined(__CUDACC__) || !defined(ENV_LANES)
+#define LANES_INDEPENDENT
+#elif defined(__clang__)
+#define LANES_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define LANES_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 #if defined(ENV_LANES)
 // States side by side: word w of environment e stands at words[w * stride + e], so a loop over environments that loads,
 // steps and stores whole States becomes vector code.
@@ -74,9 +83,7 @@ LANE_FN void step(void* __restrict__ tile, const Settings* __restrict__ settings
                   uint8_t* __restrict__ truncated) {
     const Settings c = *settings;
 #if defined(ENV_LANES)
-#if !defined(__CUDACC__)
-#pragma GCC ivdep
-#endif
+    LANES_INDEPENDENT
     EACH_ITEM(e, envs) {
         State s = get(tile, e, envs);
         step_one(&s, &c, e, lanes, actions, reward, terminal, truncated);
@@ -87,7 +94,8 @@ LANE_FN void step(void* __restrict__ tile, const Settings* __restrict__ settings
 #endif
 }
 
-LANE_FN void observe_rows(const void* __restrict__ tile, const Settings* __restrict__ c, int envs, void* __restrict__ rows) {
+LANE_FN void observe_rows(const void* __restrict__ tile, const Settings* __restrict__ c, int envs,
+                          void* __restrict__ rows) {
     typedef Observation Row[ENV_FEATURES];
     EACH_ITEM(e, envs) {
 #if defined(ENV_LANES)
@@ -105,9 +113,7 @@ LANE_FN void observe_lanes(const void* __restrict__ tile, const Settings* __rest
                            void* __restrict__ out) {
     Observation* to = (Observation*)out;
     if (ENV_FEATURES * ENV_AGENTS <= 32) {
-#if defined(ENV_LANES) && !defined(__CUDACC__)
-#pragma GCC ivdep
-#endif
+        LANES_INDEPENDENT
         EACH_ITEM(e, envs) {
             Observation row[ENV_AGENTS][ENV_FEATURES];
             State s = get(tile, e, envs);

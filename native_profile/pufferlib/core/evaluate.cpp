@@ -12,8 +12,8 @@ struct FirstEpisodes {
     const PufferEnvironment* functions;
     const void* settings;
     const TileView* view;
-    float* returns;     // (rows)
-    int32_t* lengths;   // (rows), 0 while the episode is open
+    float* returns;    // (rows)
+    int32_t* lengths;  // (rows), 0 while the episode is open
     std::vector<uint8_t> environment_done;
     std::vector<float> values;
     double* statistics;  // sums
@@ -36,8 +36,8 @@ struct FirstEpisodes {
 
 }  // namespace
 
-bool Trainer::evaluate(int episodes, uint64_t seed, bool greedy, int64_t max_steps, float* returns, int32_t* lengths, double* statistics,
-                       PufferError* error) {
+bool Trainer::evaluate(int episodes, uint64_t seed, bool greedy, int64_t max_steps, float* returns, int32_t* lengths,
+                       double* statistics, PufferError* error) {
     const int per_tile = std::max(1, TILE_LANES / environment_->agents), agents = environment_->agents;
     const int count = (episodes + per_tile - 1) / per_tile;
     const size_t kinds = (size_t)environment_->num_statistics;
@@ -54,25 +54,34 @@ bool Trainer::evaluate(int episodes, uint64_t seed, bool greedy, int64_t max_ste
         environment_->tile_seed(v.state, envs, seed, (uint64_t)first);
         environment_->tile_reset(v.state, settings_.data(), envs, nullptr);
         RolloutJob job = {};
-        job.horizon = horizon;
         job.seed = seed;
         job.purpose = RANDOM_ACTION;
         job.greedy = greedy;
         job.heads = heads_;
         TileEnvironment env = {environment_, settings_.data(), &v};
         TilePolicy policy = {network_.get(), parameters_.as<float>(), v.lanes, s.network};
-        FirstEpisodes record = {environment_, settings_.data(), &v, returns + (size_t)first * agents, lengths + (size_t)first * agents,
-                                std::vector<uint8_t>((size_t)envs, 0), std::vector<float>(kinds, 0.0f), tile_statistics[(size_t)i].data(),
-                                &tile_counts[(size_t)i], v.rows};
+        FirstEpisodes record = {environment_,
+                                settings_.data(),
+                                &v,
+                                returns + (size_t)first * agents,
+                                lengths + (size_t)first * agents,
+                                std::vector<uint8_t>((size_t)envs, 0),
+                                std::vector<float>(kinds, 0.0f),
+                                tile_statistics[(size_t)i].data(),
+                                &tile_counts[(size_t)i],
+                                v.rows};
         const RolloutScratch scratch = {s.x, s.final_observation, s.outputs, s.which};
         for (int64_t done = 0; done < max_steps && record.open > 0; done += horizon) {
             job.first_step = (uint64_t)done;
+            job.horizon = (int)std::min<int64_t>(horizon, max_steps - done);
             const RolloutFault fault = rollout(v, job, env, policy, record, scratch);
             if (fault.step >= 0) {
                 const int64_t index = first + fault.lane / agents;
-                const std::string field = fault.feature < 0 ? "reward" : "observation[" + std::to_string(fault.feature) + "]";
+                const std::string field =
+                    fault.feature < 0 ? "reward" : "observation[" + std::to_string(fault.feature) + "]";
                 set_error(&errors[(size_t)i], PUFFER_NOT_FINITE, index, done + fault.step, field,
-                          field + " of evaluation environment " + std::to_string(index) + " is not finite at step " + std::to_string(done + fault.step));
+                          field + " of evaluation environment " + std::to_string(index) + " is not finite at step " +
+                              std::to_string(done + fault.step));
                 return;
             }
         }
@@ -98,7 +107,10 @@ bool Trainer::evaluate(int episodes, uint64_t seed, bool greedy, int64_t max_ste
 }
 
 PufferViewer::PufferViewer(const Trainer& owner, uint64_t seed_value)
-    : trainer(owner), seed(seed_value), tile(make_tile(owner.environment(), 1, 0, 1)), state(owner.environment()->state_size) {
+    : trainer(owner),
+      seed(seed_value),
+      tile(make_tile(owner.environment(), 1, 0, 1)),
+      state(owner.environment()->state_size) {
     const PufferEnvironment* e = owner.environment();
     const size_t lanes = (size_t)tile.view.lanes;
     x = AlignedMemory(lanes * e->features * sizeof(float));
@@ -123,8 +135,8 @@ bool PufferViewer::step(bool greedy, Canvas* canvas, float* rewards) {
     job.heads = trainer.heads();
     TileEnvironment env = {e, trainer.settings(), &v};
     env.observe(v.observations);
-    trainer.network().step(trainer.parameters(), observation_as_float(v, v.observations, x.as<float>()), v.lanes, nullptr,
-                           outputs.as<float>(), scratch.as<float>());
+    trainer.network().step(trainer.parameters(), observation_as_float(v, v.observations, x.as<float>()), v.lanes,
+                           nullptr, outputs.as<float>(), scratch.as<float>());
     choose_actions(v, job, outputs.as<float>(), 0);
     env.step(v.actions, v.rewards, v.terminals, v.truncations);
     bool ended = true;

@@ -81,8 +81,16 @@ LANE_FN vf float_of(vi v) {
 
 LANE_FN vf select(vm m, vf a, vf b) { return m ? a : b; }
 LANE_FN vi select(vm m, vi a, vi b) { return m ? a : b; }
+#if LANE_WIDTH == 16
+LANE_FN vf smaller(vf a, vf b) { return (vf)_mm512_min_ps((__m512)a, (__m512)b); }
+LANE_FN vf larger(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
+#elif LANE_WIDTH == 8
+LANE_FN vf smaller(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
+LANE_FN vf larger(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
+#else
 LANE_FN vf smaller(vf a, vf b) { return select(a < b, a, b); }
 LANE_FN vf larger(vf a, vf b) { return select(a > b, a, b); }
+#endif
 
 // The lane numbers 0, 1, ... of the vector that starts at lane l.
 LANE_FN vi lane_numbers(int l) {
@@ -105,12 +113,14 @@ LANE_FN float sum_of(vf v) {
 #endif
 }
 
-// e^x for |x| <= 87, clamped outside. Relative error below 2e-7 (Cody and Waite reduction, degree-6 polynomial).
+// e^x for |x| <= 87, clamped outside. Relative error below 3e-7 (Cody and Waite reduction, degree-6 polynomial).
 LANE_FN vf lane_exp(vf x) {
     x = larger(smaller(x, splat(87.0f)), splat(-87.0f));
     vf k = (x * 1.44269504f + 12582912.0f) - 12582912.0f;  // nearest integer: 1.5 * 2^23 pushes the fraction out
     vf r = (x - k * 0.693145752f) - k * 1.42860677e-6f;
-    vf p = 1.0f + r * (1.0f + r * (0.5f + r * (0.166666667f + r * (0.0416666667f + r * (8.33333333e-3f + r * 1.38888889e-3f)))));
+    vf p =
+        1.0f +
+        r * (1.0f + r * (0.5f + r * (0.166666667f + r * (0.0416666667f + r * (8.33333333e-3f + r * 1.38888889e-3f)))));
     return float_of(bits_of(p) + (to_int(k) << 23));
 }
 

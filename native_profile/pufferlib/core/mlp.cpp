@@ -8,7 +8,7 @@
 namespace {
 
 class Mlp final : public Network {
-   public:
+public:
     explicit Mlp(const NetworkDescription& d) {
         int logits = 0;
         for (int n : d.action_sizes) logits += n;
@@ -68,11 +68,13 @@ class Mlp final : public Network {
     void forward(const float* params, const float* x, int steps, int lanes, float* out, float* tape) const override {
         const float* from = x;
         for (int layer = 0; layer < layout_.layers; ++layer) {
-            const size_t inputs = (size_t)layout_.width[layer] * lanes, outputs = (size_t)layout_.width[layer + 1] * lanes;
+            const size_t inputs = (size_t)layout_.width[layer] * lanes,
+                         outputs = (size_t)layout_.width[layer + 1] * lanes;
             float* to = layer + 1 == layout_.layers ? out : tape;
             float* kept = layout_.activation == ACTIVATION_GELU ? tape + outputs * steps : nullptr;
             for (int t = 0; t < steps; ++t)
-                mlp_layer(layout_, layer, params, from + t * inputs, lanes, to + t * outputs, kept ? kept + t * outputs : nullptr);
+                mlp_layer(layout_, layer, params, from + t * inputs, lanes, to + t * outputs,
+                          kept ? kept + t * outputs : nullptr);
             from = to;
             tape += (kept ? 2 : 1) * outputs * steps;
         }
@@ -80,7 +82,8 @@ class Mlp final : public Network {
 
     void backward(const float* params, const float* x, int steps, int lanes, const float* out_gradient, float* tape,
                   float* gradient) const override {
-        std::vector<float*> output(layout_.layers);  // of hidden layer i: its activations, then its gradient in the same place
+        std::vector<float*> output(
+            layout_.layers);  // of hidden layer i: its activations, then its gradient in the same place
         const bool gelu = layout_.activation == ACTIVATION_GELU;
         for (int i = 0; i + 1 < layout_.layers; ++i) {
             output[i] = tape;
@@ -91,30 +94,34 @@ class Mlp final : public Network {
             const int inputs = layout_.width[layer], outputs = layout_.width[layer + 1];
             const size_t in_step = (size_t)inputs * lanes, out_step = (size_t)outputs * lanes;
             const float* from = layer == 0 ? x : output[layer - 1];
-            product_gradient(dy, from, steps, outputs, inputs, lanes, out_step, in_step, gradient + layout_.weight[layer]);
+            product_gradient(dy, from, steps, outputs, inputs, lanes, out_step, in_step,
+                             gradient + layout_.weight[layer]);
             bias_gradient(dy, steps, outputs, lanes, out_step, gradient + layout_.bias[layer]);
             if (layer == 0) break;
             float* into = output[layer - 1];
             const float* kept = gelu ? into + in_step * steps : into;
-            for (int t = 0; t < steps; ++t) input_gradient(params, layer, dy + t * out_step, lanes, kept + t * in_step, into + t * in_step);
+            for (int t = 0; t < steps; ++t)
+                input_gradient(params, layer, dy + t * out_step, lanes, kept + t * in_step, into + t * in_step);
             dy = into;
         }
     }
 
-   private:
+private:
     void add(const std::string& name, std::vector<int64_t> shape) {
         parameters_.push_back({name, std::move(shape), count_});
         count_ += parameters_.back().count();
     }
 
     // into = (W^T dy) * slope(kept), where into may be kept.
-    void input_gradient(const float* params, int layer, const float* dy, int lanes, const float* kept, float* into) const {
+    void input_gradient(const float* params, int layer, const float* dy, int lanes, const float* kept,
+                        float* into) const {
         const int inputs = layout_.width[layer], outputs = layout_.width[layer + 1];
         auto run = [&](auto slope) {
-            product(params + layout_.weight[layer], 1, inputs, inputs, outputs, dy, lanes, [=](int row, int lane, vf sum) {
-                const size_t at = (size_t)row * lanes + lane;
-                store(into + at, sum * slope(load(kept + at)));
-            });
+            product(params + layout_.weight[layer], 1, inputs, inputs, outputs, dy, lanes,
+                    [=](int row, int lane, vf sum) {
+                        const size_t at = (size_t)row * lanes + lane;
+                        store(into + at, sum * slope(load(kept + at)));
+                    });
         };
         if (layout_.activation == ACTIVATION_TANH)
             run([](vf kept_value) { return activation_slope<ACTIVATION_TANH>(kept_value); });

@@ -21,7 +21,8 @@ struct MlpLayout {
 
 // y = f(W x + b); x (inputs, lanes), y (outputs, lanes). kept, when not null, receives z for the backward pass of gelu.
 template <int KIND>
-LANE_FN void mlp_hidden(const MlpLayout& m, int layer, const float* params, const float* x, int lanes, float* y, float* kept) {
+LANE_FN void mlp_hidden(const MlpLayout& m, int layer, const float* params, const float* x, int lanes, float* y,
+                        float* kept) {
     const int inputs = m.width[layer], outputs = m.width[layer + 1];
     const float* bias = params + m.bias[layer];
     product(params + m.weight[layer], inputs, 1, outputs, inputs, x, lanes, [=](int row, int lane, vf sum) {
@@ -31,7 +32,8 @@ LANE_FN void mlp_hidden(const MlpLayout& m, int layer, const float* params, cons
     });
 }
 
-LANE_FN void mlp_layer(const MlpLayout& m, int layer, const float* params, const float* x, int lanes, float* y, float* kept) {
+LANE_FN void mlp_layer(const MlpLayout& m, int layer, const float* params, const float* x, int lanes, float* y,
+                       float* kept) {
     if (layer == m.layers - 1) {
         const int inputs = m.width[layer], outputs = m.width[layer + 1];
         const float* bias = params + m.bias[layer];

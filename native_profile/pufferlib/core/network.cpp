@@ -34,5 +34,6 @@ void initialize_orthogonal(float* w, int rows, int columns, float gain, uint64_t
     }
     for (int r = 0; r < rows; ++r)
         for (int c = 0; c < columns; ++c)
-            w[(size_t)r * columns + c] = gain * (float)(rows < columns ? q[(size_t)r * length + c] : q[(size_t)c * length + r]);
+            w[(size_t)r * columns + c] =
+                gain * (float)(rows < columns ? q[(size_t)r * length + c] : q[(size_t)c * length + r]);
 }

@@ -28,7 +28,7 @@ struct NetworkDescription {
 };
 
 class Network {
-   public:
+public:
     virtual ~Network() = default;
     const std::vector<Parameter>& parameters() const { return parameters_; }
     size_t parameter_count() const { return count_; }
@@ -39,16 +39,17 @@ class Network {
     // Rollout. x (features, lanes), state (state_size(), lanes) carried over steps, out (outputs, lanes).
     virtual int state_size() const { return 0; }
     virtual size_t step_scratch(int lanes) const = 0;  // floats
-    virtual void step(const float* params, const float* x, int lanes, float* state, float* out, float* scratch) const = 0;
+    virtual void step(const float* params, const float* x, int lanes, float* state, float* out,
+                      float* scratch) const = 0;
 
     // Learning over a slice of consecutive steps. x (steps, features, lanes); out and its gradient (steps, outputs, lanes).
     // forward leaves in `tape` what backward needs; backward adds to `gradient` (flat, as the parameters).
     virtual size_t tape_size(int steps, int lanes) const = 0;  // floats
     virtual void forward(const float* params, const float* x, int steps, int lanes, float* out, float* tape) const = 0;
-    virtual void backward(const float* params, const float* x, int steps, int lanes, const float* out_gradient, float* tape,
-                          float* gradient) const = 0;
+    virtual void backward(const float* params, const float* x, int steps, int lanes, const float* out_gradient,
+                          float* tape, float* gradient) const = 0;
 
-   protected:
+protected:
     std::vector<Parameter> parameters_;
     size_t count_ = 0;
     int outputs_ = 0;

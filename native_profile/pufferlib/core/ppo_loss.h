@@ -16,9 +16,9 @@ struct PpoSums {
 
 // Replaces `outputs` (steps, logits + 1, lanes) by the gradient of the mean loss. actions (steps, heads, lanes); the rest
 // (steps, lanes). Lanes from `rows` on get gradient zero. Returns the sums over the valid lanes.
-static inline PpoSums ppo_loss(float* outputs, const int32_t* actions, const float* log_probabilities, const float* values,
-                               const float* advantages, int steps, int rows, int lanes, const ActionHeads& heads,
-                               const PpoCoefficients& c) {
+static inline PpoSums ppo_loss(float* outputs, const int32_t* actions, const float* log_probabilities,
+                               const float* values, const float* advantages, int steps, int rows, int lanes,
+                               const ActionHeads& heads, const PpoCoefficients& c) {
     vf policy_loss = vf{}, value_loss = vf{}, entropy_sum = vf{}, kl = vf{}, clipped = vf{};
     const vf one = splat(1.0f);
     for (int t = 0; t < steps; ++t) {
@@ -53,7 +53,8 @@ static inline PpoSums ppo_loss(float* outputs, const int32_t* actions, const flo
             const vf bounded = larger(smaller(ratio, splat(1.0f + c.clip)), splat(1.0f - c.clip));
             const vf plain_loss = -advantage * ratio, bounded_loss = -advantage * bounded;
             // The larger loss counts. Where it is the clipped one, and differs, the ratio has no influence.
-            const vf loss_slope = select(plain_loss >= bounded_loss, -advantage * ratio, vf{}) * (weight * c.per_sample);
+            const vf loss_slope =
+                select(plain_loss >= bounded_loss, -advantage * ratio, vf{}) * (weight * c.per_sample);
 
             logits = out + l;
             for (int h = 0; h < heads.count; ++h) {
@@ -70,11 +71,14 @@ static inline PpoSums ppo_loss(float* outputs, const int32_t* actions, const flo
 
             const vf old_value = load(values + at), value = load(logits);
             const vf target = load(advantages + at) + old_value;
-            const vf near_value = old_value + larger(smaller(value - old_value, splat(c.value_clip)), splat(-c.value_clip));
+            const vf change = value - old_value,
+                     bounded_change = larger(smaller(change, splat(c.value_clip)), splat(-c.value_clip));
+            // Inside the bound this is the value itself: old + (value - old) may round to a neighbour of it.
+            const vf near_value = select(bounded_change == change, value, old_value + bounded_change);
             const vf error = value - target, near_error = near_value - target;
+            // The larger error counts. Where it is the clipped one, the value has no influence.
             const vm plain = error * error >= near_error * near_error;
-            const vf inside = select(near_value == value, one, vf{});
-            store(logits, select(plain, error, near_error * inside) * (weight * (c.value * c.per_sample)));
+            store(logits, select(plain, error, vf{}) * (weight * (c.value * c.per_sample)));
 
             policy_loss += larger(plain_loss, bounded_loss) * weight;
             value_loss += 0.5f * select(plain, error * error, near_error * near_error) * weight;

@@ -13,7 +13,9 @@ namespace {
 struct DeviceEnvironment {
     const TileView* view;
     const Settings* settings;
-    __device__ void observe(void* out) const { tile::observe_lanes(view->state, settings, view->envs, view->lanes, out); }
+    __device__ void observe(void* out) const {
+        tile::observe_lanes(view->state, settings, view->envs, view->lanes, out);
+    }
     __device__ void step(const int32_t* actions, float* reward, uint8_t* terminal, uint8_t* truncated) const {
         tile::step(view->state, settings, view->envs, view->lanes, actions, reward, terminal, truncated);
     }
@@ -25,7 +27,9 @@ struct DevicePolicy {
     const float* parameters;
     int lanes;
     float* scratch;
-    __device__ void step(const float* x, float* outputs) const { mlp_step(*layout, parameters, x, lanes, outputs, scratch); }
+    __device__ void step(const float* x, float* outputs) const {
+        mlp_step(*layout, parameters, x, lanes, outputs, scratch);
+    }
 };
 
 // Sums for the statistics of a horizon; which episode ended first does not matter to a sum of counts.
@@ -41,10 +45,11 @@ struct DeviceEpisodes {
 
 }  // namespace
 
-extern "C" __global__ void puffer_rollout(const TileView* tiles, const Settings* settings, const MlpLayout* layout, const float* parameters,
-                                          RolloutJob job, const RolloutScratch* scratch, float* network_scratch,
-                                          size_t network_scratch_floats, float gamma, float lambda, RolloutFault* faults,
-                                          float* return_sum, int32_t* episode_count) {
+extern "C" __global__ void puffer_rollout(const TileView* tiles, const Settings* settings, const MlpLayout* layout,
+                                          const float* parameters, RolloutJob job, const RolloutScratch* scratch,
+                                          float* network_scratch, size_t network_scratch_floats, float gamma,
+                                          float lambda, RolloutFault* faults, float* return_sum,
+                                          int32_t* episode_count) {
     const TileView view = tiles[blockIdx.x];
     DeviceEnvironment env = {&view, settings};
     DevicePolicy policy = {layout, parameters, view.lanes, network_scratch + blockIdx.x * network_scratch_floats};

@@ -65,6 +65,20 @@ LANE_FN bool first_not_finite(const float* values, int rows_of_values, int lanes
     return found;
 }
 
+// The same among lanes whose episode was cut: the value of what they saw last is about to count.
+LANE_FN bool cut_not_finite(const TileView& v, const float* x, const uint8_t* truncated, int32_t* feature,
+                            int32_t* lane) {
+    if (v.is_uint8 || !first_not_finite(x, v.features, v.lanes, feature, lane)) return false;
+    for (int l = 0; l < v.rows; ++l)
+        for (int f = 0; f < v.features && truncated[l]; ++f)
+            if (x[(size_t)f * v.lanes + l] * 0.0f != 0.0f) {
+                *feature = f;
+                *lane = l;
+                return true;
+            }
+    return false;
+}
+
 LANE_FN void choose_actions(const TileView& v, const RolloutJob& job, const float* outputs, int t) {
     EACH_LANE(l, v.lanes) {
         vf log_probability = vf{};
@@ -75,7 +89,8 @@ LANE_FN void choose_actions(const TileView& v, const RolloutJob& job, const floa
                 philox_uniform(job.seed, lane_numbers(l) + (int32_t)v.first_agent, job.first_step + (uint64_t)t,
                                job.purpose + (uint32_t)(h / 4), uniform);
             vi action;
-            log_probability += head_choose(logits, job.heads.size[h], v.lanes, l, uniform[h % 4], job.greedy != 0, &action);
+            log_probability +=
+                head_choose(logits, job.heads.size[h], v.lanes, l, uniform[h % 4], job.greedy != 0, &action);
             store(v.actions + ((size_t)t * job.heads.count + h) * v.lanes + l, action);
             logits += (size_t)job.heads.size[h] * v.lanes;
         }
@@ -87,8 +102,8 @@ LANE_FN void choose_actions(const TileView& v, const RolloutJob& job, const floa
 // Environment: observe(out), step(actions, reward, terminal, truncated), reset(which), over the tile's lanes.
 // Policy: step(x, outputs). Episodes: agent_ended(t, lane, return, length), environment_ended(env).
 template <class Environment, class Policy, class Episodes>
-LANE_FN RolloutFault rollout(const TileView& v, const RolloutJob& job, Environment& env, Policy& policy, Episodes& episodes,
-                             const RolloutScratch& scratch) {
+LANE_FN RolloutFault rollout(const TileView& v, const RolloutJob& job, Environment& env, Policy& policy,
+                             Episodes& episodes, const RolloutScratch& scratch) {
     const size_t observation_bytes = (size_t)v.features * v.lanes * (v.is_uint8 ? 1 : 4);
     RolloutFault fault = {-1, -1, 0};
     for (int t = 0; t <= job.horizon; ++t) {
@@ -134,9 +149,15 @@ LANE_FN RolloutFault rollout(const TileView& v, const RolloutJob& job, Environme
         if (LANES_ANY(cut)) {
             env.observe(scratch.final_observation);
             LANES_MEET();
-            policy.step(observation_as_float(v, scratch.final_observation, scratch.x), scratch.outputs);
+            const float* last = observation_as_float(v, scratch.final_observation, scratch.x);
+            if (LANES_ANY(cut_not_finite(v, last, truncated, &fault.feature, &fault.lane))) {
+                fault.step = t + 1;
+                return fault;
+            }
+            policy.step(last, scratch.outputs);
             EACH_LANE(l, v.lanes)
-            store(v.final_values + (size_t)t * v.lanes + l, load(scratch.outputs + (size_t)job.heads.logits * v.lanes + l));
+            store(v.final_values + (size_t)t * v.lanes + l,
+                  load(scratch.outputs + (size_t)job.heads.logits * v.lanes + l));
         }
         if (LANES_ANY(ended)) {
             EACH_ITEM(e, v.envs) {

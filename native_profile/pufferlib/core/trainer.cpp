@@ -24,7 +24,9 @@ struct EpisodeRecorder {
     const void* settings;
     Tile* tile;
     float* values;  // (num_statistics)
-    void agent_ended(int t, int lane, float value, int32_t length) { tile->episodes.push_back({t, lane, value, length}); }
+    void agent_ended(int t, int lane, float value, int32_t length) {
+        tile->episodes.push_back({t, lane, value, length});
+    }
     void environment_ended(int env) {
         functions->tile_statistics(tile->view.state, settings, env, tile->view.envs, values);
         for (int i = 0; i < functions->num_statistics; ++i) tile->statistics[(size_t)i] += values[i];
@@ -34,7 +36,8 @@ struct EpisodeRecorder {
 
 }  // namespace
 
-void set_error(PufferError* error, int code, int64_t environment, int64_t step, const std::string& field, const std::string& message) {
+void set_error(PufferError* error, int code, int64_t environment, int64_t step, const std::string& field,
+               const std::string& message) {
     error->code = code;
     error->environment = environment;
     error->step = step;
@@ -94,28 +97,35 @@ bool Trainer::valid(const PufferEnvironment* e, const PufferTrainConfig& c, Puff
     if (e->num_statistics > 32) return bad("environment", "more than 32 statistics");
     if (c.num_envs < 1) return bad("num_envs", "num_envs is " + text(c.num_envs) + ", expected at least 1");
     if (c.horizon < 1) return bad("horizon", "horizon is " + text(c.horizon) + ", expected at least 1");
-    if (c.update_epochs < 1) return bad("update_epochs", "update_epochs is " + text(c.update_epochs) + ", expected at least 1");
-    if (c.num_workers < 1 || c.num_workers > 1024) return bad("num_workers", "num_workers is " + text(c.num_workers) + ", expected 1 to 1024");
-    if (c.hidden_count < 1 || c.hidden_count > 8) return bad("hidden", "expected 1 to 8 hidden layers, got " + text(c.hidden_count));
+    if (c.update_epochs < 1)
+        return bad("update_epochs", "update_epochs is " + text(c.update_epochs) + ", expected at least 1");
+    if (c.num_workers < 1 || c.num_workers > 1024)
+        return bad("num_workers", "num_workers is " + text(c.num_workers) + ", expected 1 to 1024");
+    if (c.hidden_count < 1 || c.hidden_count > 8)
+        return bad("hidden", "expected 1 to 8 hidden layers, got " + text(c.hidden_count));
     for (int i = 0; i < c.hidden_count; ++i)
-        if (c.hidden[i] < 1 || c.hidden[i] > 4096) return bad("hidden", "a hidden layer is " + text(c.hidden[i]) + " wide, expected 1 to 4096");
+        if (c.hidden[i] < 1 || c.hidden[i] > 4096)
+            return bad("hidden", "a hidden layer is " + text(c.hidden[i]) + " wide, expected 1 to 4096");
     const int64_t batch = (int64_t)c.num_envs * e->agents * c.horizon;
     if (c.minibatch_size < 1 || batch % c.minibatch_size != 0)
-        return bad("minibatch_size", "minibatch_size " + text(c.minibatch_size) + " does not divide the batch of " + text(c.num_envs) + " environments x " +
-                                         text(e->agents) + " agents x " + text(c.horizon) + " steps = " + text(batch));
+        return bad("minibatch_size", "minibatch_size " + text(c.minibatch_size) + " does not divide the batch of " +
+                                         text(c.num_envs) + " environments x " + text(e->agents) + " agents x " +
+                                         text(c.horizon) + " steps = " + text(batch));
     const int64_t minibatches = batch / c.minibatch_size;
     if (minibatches > 1) {
         const int per_tile = envs_per_tile(e);
         if (c.horizon % SLICE_STEPS != 0)
-            return bad("horizon", "horizon " + text(c.horizon) + " with several minibatches is not a multiple of " + text(SLICE_STEPS) +
-                                      "; nearest: " + text(round_up(c.horizon, SLICE_STEPS)));
+            return bad("horizon", "horizon " + text(c.horizon) + " with several minibatches is not a multiple of " +
+                                      text(SLICE_STEPS) + "; nearest: " + text(round_up(c.horizon, SLICE_STEPS)));
         if (c.num_envs % per_tile != 0)
-            return bad("num_envs", "num_envs " + text(c.num_envs) + " with several minibatches is not a multiple of the tile's " + text(per_tile) +
+            return bad("num_envs", "num_envs " + text(c.num_envs) +
+                                       " with several minibatches is not a multiple of the tile's " + text(per_tile) +
                                        " environments; nearest: " + text(round_up(c.num_envs, per_tile)));
         const int64_t slices = (int64_t)(c.num_envs / per_tile) * (c.horizon / SLICE_STEPS);
         if (slices % minibatches != 0)
-            return bad("minibatch_size", text(minibatches) + " minibatches cannot share " + text(slices) + " slices of " +
-                                             text((int64_t)per_tile * e->agents * SLICE_STEPS) + " samples evenly");
+            return bad("minibatch_size", text(minibatches) + " minibatches cannot share " + text(slices) +
+                                             " slices of " + text((int64_t)per_tile * e->agents * SLICE_STEPS) +
+                                             " samples evenly");
     }
     return true;
 }
@@ -135,7 +145,8 @@ Trainer::Trainer(const PufferEnvironment* environment, const void* settings, con
     network_ = make_network(description);
 
     const size_t floats = network_->parameter_count();
-    for (AlignedMemory* m : {&parameters_, &first_moment_, &second_moment_, &gradient_}) *m = AlignedMemory(floats * sizeof(float));
+    for (AlignedMemory* m : {&parameters_, &first_moment_, &second_moment_, &gradient_})
+        *m = AlignedMemory(floats * sizeof(float));
     network_->initialize(parameters_.as<float>(), config.seed);
     make_tiles();
 
@@ -169,7 +180,8 @@ void Trainer::make_tiles() {
 
 WorkerScratch Trainer::make_scratch(int lanes, int envs, bool learning) const {
     WorkerScratch s;
-    const size_t width = (size_t)lanes, features = (size_t)environment_->features, outputs = (size_t)network_->outputs();
+    const size_t width = (size_t)lanes, features = (size_t)environment_->features,
+                 outputs = (size_t)network_->outputs();
     const size_t steps = learning ? SLICE_STEPS : 1;
     for (int pass = 0; pass < 2; ++pass) {
         Carver carve(s.memory.as<void>());
@@ -201,7 +213,8 @@ void Trainer::roll(Tile& tile, int worker) {
     EpisodeRecorder recorder = {environment_, settings_.data(), &tile, s.statistics.data()};
     const RolloutScratch scratch = {s.x, s.final_observation, s.outputs, s.which};
     tile.fault = rollout(tile.view, job, env, policy, recorder, scratch);
-    if (tile.fault.step < 0) estimate_advantages(tile.view, config_.horizon, (float)config_.gamma, (float)config_.gae_lambda);
+    if (tile.fault.step < 0)
+        estimate_advantages(tile.view, config_.horizon, (float)config_.gamma, (float)config_.gae_lambda);
 }
 
 // Sums of a slice that minibatches share: in double precision, in a fixed order.
@@ -257,6 +270,59 @@ void Trainer::merge_episodes(PufferMetrics* metrics) {
     }
 }
 
+// Which sample of a slice made its loss non-finite: each is looked at alone, spread over a vector. Where none is, but their
+// sum, the largest is named.
+void Trainer::name_sample(const Slice& slice, const PpoCoefficients& c, const WorkerScratch& s, const float* x,
+                          int steps, PufferError* error) const {
+    const TileView& v = tiles_[(size_t)slice.tile].view;
+    const int outputs = network_->outputs();
+    network_->forward(parameters_.as<float>(), x, steps, v.lanes, s.outputs, s.tape);
+    std::vector<float> out((size_t)outputs * LANE_STEP);
+    std::vector<int32_t> action((size_t)heads_.count * LANE_STEP);
+    float sample[3][LANE_STEP];
+    int worst_step = 0, worst_lane = 0;
+    double worst = -1;
+    for (int t = 0; t < steps && std::isfinite(worst); ++t)
+        for (int l = 0; l < v.rows && std::isfinite(worst); ++l) {
+            const size_t step = (size_t)(slice.step + t);
+            for (int i = 0; i < outputs * LANE_STEP; ++i)
+                out[(size_t)i] = s.outputs[(size_t)(t * outputs + i / LANE_STEP) * v.lanes + l];
+            for (int i = 0; i < heads_.count * LANE_STEP; ++i)
+                action[(size_t)i] = v.actions[(step * heads_.count + i / LANE_STEP) * v.lanes + l];
+            const float* from[3] = {v.log_probabilities, v.values, v.advantages};
+            for (int k = 0; k < 3; ++k) std::fill_n(sample[k], (int)LANE_STEP, from[k][step * v.lanes + l]);
+            const PpoSums one =
+                ppo_loss(out.data(), action.data(), sample[0], sample[1], sample[2], 1, 1, LANE_STEP, heads_, c);
+            const double size = std::fabs(one.policy_loss) + std::fabs(one.value_loss) + std::fabs(one.entropy);
+            if (size <= worst) continue;
+            worst = size;
+            worst_step = t;
+            worst_lane = l;
+        }
+    const int64_t environment = (v.first_agent + worst_lane) / v.agents;
+    const int64_t step = progress_.iteration * (int64_t)config_.horizon + slice.step + worst_step;
+    set_error(
+        error, PUFFER_NOT_FINITE, environment, step, "loss",
+        "the loss is not finite at environment " + std::to_string(environment) + ", step " + std::to_string(step));
+}
+
+// Rewards that are finite can still add up to more than a float holds. The last step where they do is where it began.
+bool Trainer::advantages_finite(PufferError* error) const {
+    for (const Slice& slice : slices_) {
+        if (std::isfinite(slice.advantage_sum)) continue;
+        const TileView& v = tiles_[(size_t)slice.tile].view;
+        int at = config_.horizon * v.lanes - 1;
+        while (at > 0 && (at % v.lanes >= v.rows || std::isfinite(v.advantages[at]))) --at;
+        const int64_t environment = (v.first_agent + at % v.lanes) / v.agents;
+        const int64_t step = progress_.iteration * (int64_t)config_.horizon + at / v.lanes;
+        set_error(error, PUFFER_NOT_FINITE, environment, step, "advantage",
+                  "the advantage of environment " + std::to_string(environment) + " is not finite at step " +
+                      std::to_string(step) + ": its rewards or values are too large");
+        return false;
+    }
+    return true;
+}
+
 PpoSums Trainer::learn(const Slice& slice, const PpoCoefficients& c, int worker, float* gradient, PufferError* error) {
     WorkerScratch& s = scratch_[(size_t)worker];
     const TileView& v = tiles_[(size_t)slice.tile].view;
@@ -272,15 +338,10 @@ PpoSums Trainer::learn(const Slice& slice, const PpoCoefficients& c, int worker,
     }
     const float* params = parameters_.as<float>();
     network_->forward(params, x, steps, v.lanes, s.outputs, s.tape);
-    const PpoSums sums = ppo_loss(s.outputs, v.actions + at * heads_.count, v.log_probabilities + at, v.values + at, v.advantages + at,
-                                  steps, v.rows, v.lanes, heads_, c);
+    const PpoSums sums = ppo_loss(s.outputs, v.actions + at * heads_.count, v.log_probabilities + at, v.values + at,
+                                  v.advantages + at, steps, v.rows, v.lanes, heads_, c);
     if (!std::isfinite(sums.policy_loss + sums.value_loss + sums.entropy)) {
-        int32_t row = 0, lane = 0;
-        const bool found = first_not_finite(s.outputs, steps * network_->outputs(), v.lanes, &row, &lane);
-        const int64_t agent = v.first_agent + (found ? lane : 0);
-        const int64_t step = progress_.iteration * (int64_t)config_.horizon + slice.step + (found ? row / network_->outputs() : 0);
-        set_error(error, PUFFER_NOT_FINITE, agent / v.agents, step, "loss",
-                  "the loss is not finite at environment " + std::to_string(agent / v.agents) + ", step " + std::to_string(step));
+        name_sample(slice, c, s, x, steps, error);
         return sums;
     }
     network_->backward(params, x, steps, v.lanes, s.outputs, s.tape, gradient);
@@ -294,7 +355,8 @@ bool Trainer::update(const Slice* const* slices, int count, double* sums, double
     for (int i = 0; i < count; ++i) {
         advantage_sum += slices[i]->advantage_sum;
         advantage_squares += slices[i]->advantage_squares;
-        samples += (int64_t)std::min((int)SLICE_STEPS, config_.horizon - slices[i]->step) * tiles_[(size_t)slices[i]->tile].view.rows;
+        samples += (int64_t)std::min((int)SLICE_STEPS, config_.horizon - slices[i]->step) *
+                   tiles_[(size_t)slices[i]->tile].view.rows;
     }
     const double mean = advantage_sum / (double)samples;
     const double variance = std::max(0.0, advantage_squares / (double)samples - mean * mean);
@@ -365,27 +427,25 @@ bool Trainer::update(const Slice* const* slices, int count, double* sums, double
                     i = p.offset + p.count();
                 }
         const TileView& first = tiles_[(size_t)slices[0]->tile].view;
-        set_error(error, PUFFER_NOT_FINITE, first.first_agent / first.agents, progress_.iteration * (int64_t)config_.horizon + slices[0]->step,
-                  "gradient of " + name, "the gradient of " + name + " is not finite in update " + std::to_string(progress_.updates + 1) +
-                                             ", whose first slice starts at this environment and step");
+        set_error(error, PUFFER_NOT_FINITE, first.first_agent / first.agents,
+                  progress_.iteration * (int64_t)config_.horizon + slices[0]->step, "gradient of " + name,
+                  "the gradient of " + name + " is not finite in update " + std::to_string(progress_.updates + 1) +
+                      ", whose first slice starts at this environment and step");
         return false;
     }
 
     progress_.updates++;
-    AdamStep step = {};
-    const double done = (double)(progress_.iteration * (int64_t)config_.num_envs * environment_->agents * config_.horizon);
-    step.learning_rate =
-        (float)annealed(config_.anneal_lr, config_.learning_rate, config_.min_lr_ratio, done / (double)std::max<int64_t>(1, config_.total_timesteps));
-    step.beta1 = (float)config_.adam_beta1;
-    step.beta2 = (float)config_.adam_beta2;
-    step.epsilon = (float)config_.adam_eps;
-    step.gradient_scale = norm > config_.max_grad_norm ? (float)(config_.max_grad_norm / norm) : 1.0f;
-    step.correction1 = (float)(1.0 - std::pow(config_.adam_beta1, (double)progress_.updates));
-    step.correction2 = (float)(1.0 - std::pow(config_.adam_beta2, (double)progress_.updates));
+    const double done =
+        (double)(progress_.iteration * (int64_t)config_.num_envs * environment_->agents * config_.horizon);
+    const double rate = annealed(config_.anneal_lr, config_.learning_rate, config_.min_lr_ratio,
+                                 done / (double)std::max<int64_t>(1, config_.total_timesteps));
+    const double scale = norm > config_.max_grad_norm ? config_.max_grad_norm / norm : 1.0;
+    const AdamStep step =
+        adam_step(rate, config_.adam_beta1, config_.adam_beta2, config_.adam_eps, scale, (double)progress_.updates);
     workers_.run(ranges, [&](int r, int) {
         const size_t begin = (size_t)r * range;
-        adam_update(step, gradient, parameters_.as<float>(), first_moment_.as<float>(), second_moment_.as<float>(), begin,
-                    std::min(floats, begin + range));
+        adam_update(step, gradient, parameters_.as<float>(), first_moment_.as<float>(), second_moment_.as<float>(),
+                    begin, std::min(floats, begin + range));
     });
     return true;
 }
@@ -397,13 +457,15 @@ bool Trainer::iterate(PufferMetrics* metrics, PufferError* error) {
         if (t.fault.step < 0) continue;
         const int64_t env = (t.view.first_agent + t.fault.lane) / t.view.agents;
         const int64_t step = progress_.iteration * (int64_t)config_.horizon + t.fault.step;
-        const std::string field = t.fault.feature < 0 ? "reward" : "observation[" + std::to_string(t.fault.feature) + "]";
+        const std::string field =
+            t.fault.feature < 0 ? "reward" : "observation[" + std::to_string(t.fault.feature) + "]";
         set_error(error, PUFFER_NOT_FINITE, env, step, field,
-                  field + " of environment " + std::to_string(env) + " (agent " + std::to_string(t.fault.lane % t.view.agents) +
-                      ") is not finite at step " + std::to_string(step));
+                  field + " of environment " + std::to_string(env) + " (agent " +
+                      std::to_string(t.fault.lane % t.view.agents) + ") is not finite at step " + std::to_string(step));
         return false;
     }
     workers_.run((int)slices_.size(), [&](int slice, int) { measure(slices_[(size_t)slice]); });
+    if (!advantages_finite(error)) return false;
     merge_episodes(metrics);
     const double middle = now();
 
@@ -420,7 +482,8 @@ bool Trainer::iterate(PufferMetrics* metrics, PufferError* error) {
             std::swap(order[(size_t)i], order[(size_t)(((uint64_t)bits * (uint64_t)(i + 1)) >> 32)]);
         }
         for (int m = 0; m < minibatches; ++m) {
-            const int begin = (int)((int64_t)m * count / minibatches), end = (int)((int64_t)(m + 1) * count / minibatches);
+            const int begin = (int)((int64_t)m * count / minibatches),
+                      end = (int)((int64_t)(m + 1) * count / minibatches);
             double norm = 0;
             if (!update(order.data() + begin, end - begin, sums, &norm, error)) return false;
             norms += norm;
@@ -444,9 +507,11 @@ bool Trainer::iterate(PufferMetrics* metrics, PufferError* error) {
     const double n = (double)batch;
     const double target_variance = target_squares / n - (target / n) * (target / n);
     const double residual_variance = residual_squares / n - (residual / n) * (residual / n);
-    metrics->explained_variance = target_variance > 0 ? 1.0 - residual_variance / target_variance : std::numeric_limits<double>::quiet_NaN();
-    metrics->learning_rate = annealed(config_.anneal_lr, config_.learning_rate, config_.min_lr_ratio,
-                                      (double)(progress_.iteration * batch) / (double)std::max<int64_t>(1, config_.total_timesteps));
+    metrics->explained_variance =
+        target_variance > 0 ? 1.0 - residual_variance / target_variance : std::numeric_limits<double>::quiet_NaN();
+    metrics->learning_rate =
+        annealed(config_.anneal_lr, config_.learning_rate, config_.min_lr_ratio,
+                 (double)(progress_.iteration * batch) / (double)std::max<int64_t>(1, config_.total_timesteps));
     progress_.iteration++;
     metrics->iteration = progress_.iteration;
     metrics->step = progress_.iteration * batch;

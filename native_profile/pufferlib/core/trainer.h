@@ -24,8 +24,8 @@ struct Episode {
 struct Tile {
     TileView view;
     AlignedMemory memory;
-    std::vector<Episode> episodes;            // finished in the present horizon, in order of time
-    std::vector<double> statistics;           // sums over environments that finished in it
+    std::vector<Episode> episodes;   // finished in the present horizon, in order of time
+    std::vector<double> statistics;  // sums over environments that finished in it
     int64_t statistics_count = 0;
     RolloutFault fault{-1, 0, 0};
 };
@@ -52,7 +52,7 @@ struct Progress {
 };
 
 class Trainer {
-   public:
+public:
     Trainer(const PufferEnvironment* environment, const void* settings, const PufferTrainConfig& config);
 
     // Fills `error` and returns false when the configuration cannot run. Called before the constructor.
@@ -63,8 +63,8 @@ class Trainer {
     bool restore(PufferError* error);
     const std::vector<PufferTensor>& tensors() const { return tensors_; }
 
-    bool evaluate(int episodes, uint64_t seed, bool greedy, int64_t max_steps, float* returns, int32_t* lengths, double* statistics,
-                  PufferError* error);
+    bool evaluate(int episodes, uint64_t seed, bool greedy, int64_t max_steps, float* returns, int32_t* lengths,
+                  double* statistics, PufferError* error);
 
     const PufferEnvironment* environment() const { return environment_; }
     const void* settings() const { return settings_.data(); }
@@ -73,13 +73,16 @@ class Trainer {
     const ActionHeads& heads() const { return heads_; }
     const PufferTrainConfig& config() const { return config_; }
 
-   private:
+private:
     void make_tiles();
     void make_tensors();
     void roll(Tile& tile, int worker);
     void measure(Slice& slice);
     void merge_episodes(PufferMetrics* metrics);
     bool update(const Slice* const* slices, int count, double* sums, double* norm, PufferError* error);
+    void name_sample(const Slice& slice, const PpoCoefficients& c, const WorkerScratch& s, const float* x, int steps,
+                     PufferError* error) const;
+    bool advantages_finite(PufferError* error) const;
     PpoSums learn(const Slice& slice, const PpoCoefficients& c, int worker, float* gradient, PufferError* error);
     WorkerScratch make_scratch(int lanes, int rows, bool learning) const;
 
@@ -111,7 +114,9 @@ struct TileEnvironment {
     const PufferEnvironment* functions;
     const void* settings;
     const TileView* view;
-    void observe(void* out) const { functions->tile_observe_lanes(view->state, settings, view->envs, view->lanes, out); }
+    void observe(void* out) const {
+        functions->tile_observe_lanes(view->state, settings, view->envs, view->lanes, out);
+    }
     void step(const int32_t* actions, float* reward, uint8_t* terminal, uint8_t* truncated) const {
         functions->tile_step(view->state, settings, view->envs, view->lanes, actions, reward, terminal, truncated);
     }
@@ -126,7 +131,8 @@ struct TilePolicy {
     void step(const float* x, float* outputs) const { network->step(parameters, x, lanes, nullptr, outputs, scratch); }
 };
 
-void set_error(PufferError* error, int code, int64_t environment, int64_t step, const std::string& field, const std::string& message);
+void set_error(PufferError* error, int code, int64_t environment, int64_t step, const std::string& field,
+               const std::string& message);
 ActionHeads action_heads(const PufferEnvironment* environment);
 // Lays out a tile of `envs` environments for `horizon` steps in memory of its own.
 Tile make_tile(const PufferEnvironment* environment, int envs, int64_t first_agent, int horizon);

@@ -32,7 +32,8 @@ Workers::~Workers() {
 }
 
 void Workers::take_items(int worker) {
-    for (int item = next_.fetch_add(1, std::memory_order_relaxed); item < items_; item = next_.fetch_add(1, std::memory_order_relaxed))
+    for (int item = next_.fetch_add(1, std::memory_order_relaxed); item < items_;
+         item = next_.fetch_add(1, std::memory_order_relaxed))
         (*job_)(item, worker);
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 class Workers {
-   public:
+public:
     explicit Workers(int count);  // count >= 1; the caller of run() is one of them
     ~Workers();
     Workers(const Workers&) = delete;
@@ -20,7 +20,7 @@ class Workers {
     // Calls job(item, worker) once for every item in [0, items) and returns when all have been done.
     void run(int items, const std::function<void(int item, int worker)>& job);
 
-   private:
+private:
     void serve(int worker);
     void take_items(int worker);
 
@@ -30,7 +30,7 @@ class Workers {
     const std::function<void(int, int)>* job_ = nullptr;
     int items_ = 0;
     std::atomic<int> next_{0};
-    std::atomic<int> busy_{0};           // threads that have not finished the present job
+    std::atomic<int> busy_{0};             // threads that have not finished the present job
     std::atomic<unsigned> generation_{0};  // counts jobs; a change is the call to work
     bool stop_ = false;
 };

@@ -8,15 +8,15 @@
 #define ENV_AGENTS 1
 #define ENV_OBSERVATION F32(4)
 #define ENV_ACTION DISCRETE(2)
-#define ENV_SETTINGS(SETTING)                                                                                  \
-    SETTING(int, max_steps, 500, 1, 1000000, "steps until an episode is truncated")                            \
-    SETTING(float, gravity, 9.8, 0.0, 100.0, "acceleration of gravity, m/s^2")                                 \
-    SETTING(float, cart_mass, 1.0, 0.01, 100.0, "mass of the cart, kg")                                        \
-    SETTING(float, pole_mass, 0.1, 0.001, 100.0, "mass of the pole, kg")                                       \
-    SETTING(float, pole_half_length, 0.5, 0.01, 100.0, "distance from the pivot to the pole's centre, m")      \
-    SETTING(float, force, 10.0, 0.0, 1000.0, "push in either direction, N")                                    \
-    SETTING(float, time_step, 0.02, 0.0001, 1.0, "simulated time of one step, s")                              \
-    SETTING(float, position_limit, 2.4, 0.1, 1000.0, "an episode ends when the cart is farther out, m")        \
+#define ENV_SETTINGS(SETTING)                                                                             \
+    SETTING(int, max_steps, 500, 1, 1000000, "steps until an episode is truncated")                       \
+    SETTING(float, gravity, 9.8, 0.0, 100.0, "acceleration of gravity, m/s^2")                            \
+    SETTING(float, cart_mass, 1.0, 0.01, 100.0, "mass of the cart, kg")                                   \
+    SETTING(float, pole_mass, 0.1, 0.001, 100.0, "mass of the pole, kg")                                  \
+    SETTING(float, pole_half_length, 0.5, 0.01, 100.0, "distance from the pivot to the pole's centre, m") \
+    SETTING(float, force, 10.0, 0.0, 1000.0, "push in either direction, N")                               \
+    SETTING(float, time_step, 0.02, 0.0001, 1.0, "simulated time of one step, s")                         \
+    SETTING(float, position_limit, 2.4, 0.1, 1000.0, "an episode ends when the cart is farther out, m")   \
     SETTING(float, angle_limit, 0.20943951, 0.01, 3.0, "an episode ends when the pole leans farther, rad")
 #define ENV_STATISTICS(STATISTIC) STATISTIC(balanced, "1 if the pole was still up at the step limit, otherwise 0")
 #define ENV_LANES
@@ -54,7 +54,9 @@ PUFFER_FN void step(State* s, const Settings* c, const int32_t action[ENV_AGENTS
     s->angle += c->time_step * s->spin;
     s->spin += c->time_step * spin_rate;
     s->steps++;
-    int32_t fallen = (puffer_abs(s->position) > c->position_limit) | (puffer_abs(s->angle) > c->angle_limit);
+    int32_t out_of_bounds = puffer_abs(s->position) > c->position_limit,
+            too_steep = puffer_abs(s->angle) > c->angle_limit;
+    int32_t fallen = out_of_bounds | too_steep;
     s->fallen = fallen;
     out->reward[0] = 1.0f;
     out->terminal[0] = (uint8_t)fallen;

@@ -19,14 +19,19 @@ PUFFER_FN float puffer_reduce_pi(float x, int32_t* turns) {
 PUFFER_FN float puffer_sin(float x) {
     int32_t k;
     float r = puffer_reduce_pi(x, &k), s = r * r;
-    float y = r + r * s * (-1.66666667e-1f + s * (8.33333333e-3f + s * (-1.98412698e-4f + s * (2.75573192e-6f - s * 2.50521084e-8f))));
+    float y = r + r * s *
+                      (-1.66666667e-1f +
+                       s * (8.33333333e-3f + s * (-1.98412698e-4f + s * (2.75573192e-6f - s * 2.50521084e-8f))));
     return (k & 1) ? -y : y;
 }
 
 PUFFER_FN float puffer_cos(float x) {
     int32_t k;
     float r = puffer_reduce_pi(x, &k), s = r * r;
-    float y = 1.0f + s * (-0.5f + s * (4.16666667e-2f + s * (-1.38888889e-3f + s * (2.48015873e-5f + s * (-2.75573192e-7f + s * 2.08767570e-9f)))));
+    float y =
+        1.0f +
+        s * (-0.5f + s * (4.16666667e-2f +
+                          s * (-1.38888889e-3f + s * (2.48015873e-5f + s * (-2.75573192e-7f + s * 2.08767570e-9f)))));
     return (k & 1) ? -y : y;
 }
 

@@ -1,0 +1,164 @@
+"""Everything that is known about a launch before anything is written: plan, items, digest, tier, command.
+
+Building a request only reads. What it shows is what would run.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from . import approval, child_command, digest, environment_folder, evidence, layout, plan_numbers, plan_rules, tier
+from . import plan as plans
+from . import profile as profiles
+from .environment_folder import EnvironmentFolder
+from .findings import Finding, Refusal, Report, errors_in
+from .plan import Plan
+from .plan_numbers import PlanNumbers
+from .profile import Profile
+
+WRITTEN_FILES = (
+    "plan.json",
+    "approval.json",
+    "audit.jsonl",
+    "audit.head",
+    "metrics.jsonl",
+    "checkpoint-<step>.safetensors",
+    "manifest.json",
+    "replay.json",
+    "report.html",
+)
+
+
+class LaunchRequest(NamedTuple):
+    """One launch that could be made."""
+
+    plan: Plan
+    profile: Profile
+    environment: EnvironmentFolder
+    numbers: PlanNumbers
+    warnings: list[Finding]
+    purpose: str
+    tier: str
+    reasons: list[str]
+    """Why it needs a person; empty for the low tier."""
+    machine_items: dict[str, str]
+    plan_items: dict[str, str]
+    """The items of what the private copy is made of."""
+    command_item: dict[str, str]
+    resume_items: dict[str, str]
+    run_folder: str
+    snapshot: str
+    command: list[str]
+    variables: dict[str, str]
+
+    @property
+    def items(self) -> dict[str, str]:
+        """All items of the digest."""
+        return {**self.machine_items, **self.plan_items, **self.command_item, **self.resume_items}
+
+    @property
+    def digest(self) -> str:
+        """The digest of all items."""
+        return digest.of(self.items)
+
+
+def build(plan: Plan, purpose: str = approval.RUN) -> LaunchRequest:
+    """The request for a plan whose form is right; a Refusal carries every rule that it breaks."""
+    profile = profiles.load(plan.profile)
+    environment = environment_folder.load(plan.environment, plan.environment_path)
+    findings = plan_rules.findings(plan, profile, environment.header)
+    if errors_in(findings):
+        raise Refusal(*findings)
+    run_folder = layout.run_folder(plan.run)
+    snapshot = os.path.join(layout.runs_folder(), ".gate", "snapshots", plan.run)
+    level, reasons = tier.of(plan)
+    resume = purpose == approval.RESUME
+    command = child_command.command(profile, plan, run_folder, snapshot, resume)
+    return LaunchRequest(
+        plan=plan,
+        profile=profile,
+        environment=environment,
+        numbers=plan_numbers.derive(plan, profile, environment.header),
+        warnings=findings,
+        purpose=purpose,
+        tier=level,
+        reasons=reasons,
+        machine_items=digest.machine_items(os.environ),
+        plan_items=digest.plan_items(plan, profile, environment),
+        # One word a line: no word can hold a line break, since names and paths are checked.
+        command_item={"command": "\n".join(command)},
+        resume_items=resume_items(run_folder, plan) if resume else {},
+        run_folder=run_folder,
+        snapshot=snapshot,
+        command=command,
+        variables=child_command.variables(os.environ, snapshot),
+    )
+
+
+def build_resume(folder: str) -> LaunchRequest:
+    """The request to go on with the run in `folder`; refused where there is nothing to go on from."""
+    run_folder = os.path.realpath(folder)
+    if not os.path.isdir(run_folder):
+        raise Refusal(Finding("run.missing", "there is no such run", folder, want="a folder in runs/"))
+    plan = plans.read(os.path.join(run_folder, "plan.json"))
+    if run_folder != layout.run_folder(plan.run):
+        fix = f"work in the folder that holds {layout.RUNS}/{plan.run}"
+        raise Refusal(Finding("run.place", "the run lies in another place than where it ran", folder, fix=fix))
+    found = evidence.of(run_folder, plan)
+    if found.checkpoint is None:
+        raise Refusal(*found.findings)
+    if not evidence.incomplete(found, plan):
+        fix = f"start another one: {layout.script('make_plan.py')} {plan.environment} --out plan.json"
+        raise Refusal(Finding("run.complete", "the run is complete: there is nothing left to resume", folder, fix=fix))
+    return build(plan, approval.RESUME)
+
+
+def show(request: LaunchRequest, report: Report) -> None:
+    """Adds to the report what would run, for people and as JSON."""
+    plan, numbers = request.plan, request.numbers
+    shown_names = sorted(request.variables)
+    files = [os.path.join(layout.RUNS, plan.run, name) for name in WRITTEN_FILES]
+    report.findings.extend(request.warnings)
+    report.results.update(
+        plan=plan.document,
+        plan_sha256=plan.sha256,
+        digest=request.digest,
+        tier=request.tier,
+        tier_reasons=request.reasons,
+        numbers=numbers._asdict(),
+        command=request.command,
+        variables=shown_names,
+        limits=plan.limits._asdict(),
+        files=files,
+        run_folder=request.run_folder,
+    )
+    tier_text = "low, its own --opt-in is enough" if not request.reasons else "a person must approve"
+    report.say(
+        "plan",
+        *(f"  {line}" for line in plan.data.decode("utf-8").splitlines()),
+        f"  {numbers.agents} agents, batch {numbers.batch}, {numbers.minibatches} minibatches, "
+        f"at most {numbers.iterations} iterations",
+        f"digest      {request.digest} ({len(request.items)} items)",
+        f"tier        {request.tier}: {tier_text}",
+        *(f"            because {reason}" for reason in request.reasons),
+        "command     " + " ".join(_quoted(word) for word in request.command),
+        f"in          {layout.shown_path(request.snapshot)} (a private copy of the engine, removed afterwards)",
+        f"variables   {', '.join(shown_names)} and nothing else",
+        f"limits      {plan.limits.wall_seconds} s, {plan.limits.memory_mb} MiB of memory, "
+        f"{plan.limits.disk_mb} MiB in {layout.RUNS}/{plan.run}",
+        f"writes      {', '.join(WRITTEN_FILES)} in {layout.RUNS}/{plan.run}/; the compiled engine in the user's cache",
+    )
+
+
+def _quoted(word: str) -> str:
+    import shlex
+
+    return shlex.quote(word)
+
+
+def resume_items(run_folder: str, plan: Plan) -> dict[str, str]:
+    """The items of what a resume goes on from: the manifest and the checkpoint that it names."""
+    checkpoint = evidence.of(run_folder, plan).checkpoint
+    names = (evidence.MANIFEST, checkpoint) if checkpoint is not None else (evidence.MANIFEST,)
+    return {f"resume {name}": evidence.file_digest(os.path.join(run_folder, name)) for name in names}

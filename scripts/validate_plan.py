@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# /// script
+# requires-python = ">=3.10"
+# dependencies = []
+# ///
+"""Checks a plan file: strict JSON, schema, and every rule between its fields, its environment and this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from _skill import command_line
+
+if TYPE_CHECKING:
+    from _skill.findings import Report
+
+
+def main(arguments: Sequence[str], report: Report) -> int:
+    """Checks one plan; exit 1 where it breaks a rule."""
+    parser = command_line.Parser("validate_plan.py", str(__doc__), "python3 scripts/validate_plan.py plan.json")
+    parser.add_argument("plan", metavar="FILE", help="the plan")
+    options = parser.parse(arguments)
+    from _skill import environment_folder, plan, plan_numbers, plan_rules, profile, text, tier
+    from _skill.findings import OK, PROBLEM, errors_in
+
+    read = plan.read(options.plan)
+    engine = profile.load(read.profile)
+    header = environment_folder.load(read.environment, read.environment_path).header
+    report.findings.extend(plan_rules.findings(read, engine, header))
+    numbers = plan_numbers.derive(read, engine, header)
+    level, reasons = tier.of(read)
+    report.results.update(plan_sha256=read.sha256, numbers=numbers._asdict(), tier=level, tier_reasons=reasons)
+    errors = errors_in(report.findings)
+    if errors:
+        return report.finish(PROBLEM, f"{text.escaped(options.plan)}: {len(errors)} problems")
+    report.say(*(f"{name:<18} {value}" for name, value in numbers._asdict().items()))
+    report.say(f"{'tier':<18} {level}", *(f"{'':<18} because {reason}" for reason in reasons))
+    return report.finish(OK, f"{text.escaped(options.plan)}: a valid plan")
+
+
+if __name__ == "__main__":
+    command_line.run("validate_plan", main)
