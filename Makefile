@@ -58,11 +58,11 @@ format: check-tools ## rewrite Python, C and C++ in the house style
 bench: ## measure training on this machine; ARGS="--help" says what it takes
 	$(PYTHON) benchmarks/train.py $(ARGS)
 
-sanitize: test-tools ## the native tests with address and undefined-behaviour checks
+sanitize: test-tools ## the engine with address and undefined-behaviour checks; minutes
 	@$(TEST) -m pytest -m sanitize $(ARGS)
 
 clean: ## remove environments, caches and built things; runs/ stays
-	rm -rf .venv .venv-check .pytest_cache .hypothesis .ruff_cache build dist
+	rm -rf .venv .venv-check .pytest_cache .hypothesis .mypy_cache .ruff_cache build dist
 	find . -path ./runs -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 test-tools:

@@ -8,13 +8,13 @@
 Every program steps as many environments and writes observations, rewards and both kinds of episode end. One core unless
 a row says otherwise. Interleaved, after a wait for a quiet machine; a run on one core counts as disturbed only when the
 other cores are busy too.
-Exit status: 0 measured, 1 one of ours failed, 2 wrong use or nothing could be measured, 130 interrupted.
+Exit status: 0 measured, 1 one of ours failed, 2 wrong use or nothing could be measured, 130 or 143 interrupted (what
+was measured until then is still reported).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from _bench import host, limits
-from _bench.contenders import PEER_PROGRAMS, Contender, peer, read_peer
+from _bench.contenders import Contender, peer, read_peer
 from _bench.goals import Goal, goals_table
 from _bench.ours import ENGINE
-from _bench.process import raise_on_termination
+from _bench.report import deliver, problem_with, until_interrupted
 from _bench.schedule import Quiet, best_of_each_seed, run_interleaved, to_standard_error
 from _bench.summary import NOTHING, Spread, clean_or_all, plain, ratio, spread, table, with_spread
 
@@ -178,44 +178,34 @@ def arguments() -> argparse.ArgumentParser:
 def main() -> int:
     """Measure, print, report."""
     options = arguments().parse_args()
+    wrong = problem_with(options.json)
     if options.repetitions < 1 or options.repeat < 0 or options.environments < 1 or not 0 < options.seconds <= 60:
-        print(
-            "step: --repetitions and --environments are at least 1, --repeat at least 0, --seconds between 0 and 60",
-            file=sys.stderr,
-        )
+        wrong = "--repetitions and --environments are at least 1, --repeat at least 0, --seconds over 0 and at most 60"
+    elif options.peers is not None and not options.peers.is_dir():
+        wrong = f"{options.peers} is no folder; make it: python3 benchmarks/peers/make_peers.py --peers DIR"
+    if wrong is not None:
+        print(f"step: {wrong}", file=sys.stderr)
         return 2
-    if options.peers is not None and not options.peers.is_dir():
-        print(f"step: {options.peers} is no folder; make it: python3 {PEER_PROGRAMS.name}/make_peers.py --peers DIR",
-              file=sys.stderr)  # fmt: skip
-        return 2
-    machine, records = host.describe(), []
+    records: list[dict[str, Any]] = []
+    machine = host.describe()
     quiet = Quiet(options.quiet_cores, options.wait, options.repeat)
-    raise_on_termination()
-    rows: dict[str, list[Row]] = {}
-    try:
-        with tempfile.TemporaryDirectory(prefix="benchmark-") as name:
-            for environment in options.env or ENVIRONMENTS:
-                contenders = contenders_of(environment, options, Path(name))
-                if options.only:
-                    contenders = [contender for contender in contenders if contender.key in options.only]
-                measured = run_interleaved(contenders, range(options.repetitions), quiet, to_standard_error)
-                records += measured
-                rows[environment] = [Row(contender, measured) for contender in contenders]
-    except KeyboardInterrupt:
-        return 130
+    contenders: dict[str, list[Contender]] = {}
+    with until_interrupted() as interruption, tempfile.TemporaryDirectory(prefix="benchmark-") as name:
+        for environment in options.env or ENVIRONMENTS:
+            found = contenders_of(environment, options, Path(name))
+            contenders[environment] = [c for c in found if not options.only or c.key in options.only]
+            run_interleaved(contenders[environment], range(options.repetitions), quiet, to_standard_error, records)
+    rows = {name: [Row(contender, records) for contender in found] for name, found in contenders.items()}
     goals = goals_of(rows)
     report = {
-        "schema": "benchmark/1", "benchmark": "step", "machine": machine, "load_after": host.load_averages(),
-        "environments": options.environments, "summary": [row.record() for each in rows.values() for row in each],
+        "benchmark": "step", "interrupted": interruption.status is not None,
+        "machine": machine, "load_after": host.load_averages(), "environments": options.environments,
+        "quiet_cores": quiet.most_cores, "summary": [row.record() for each in rows.values() for row in each],
         "goals": [goal.record() for goal in goals], "runs": records,
     }  # fmt: skip
-    if options.json is not None and str(options.json) != "-":
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    print(
-        json.dumps(report, indent=1)
-        if str(options.json) == "-"
-        else text_of(rows, goals, machine, options.environments)
-    )
+    deliver(report, text_of(rows, goals, machine, options.environments), options.json)
+    if interruption.status is not None:
+        return interruption.status
     if not records:
         return 2
     return 1 if any(row.errors for each in rows.values() for row in each if row.contender.ours) else 0

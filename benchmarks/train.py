@@ -8,13 +8,12 @@
 Prints tables: median (min-max) over the seeds. A run counts as disturbed when other processes kept 0.30 cores busy or
 more; it is repeated when it was short (`--repeat`), and left out of the medians while the row has clean runs.
 Exit status: 0 measured, 1 one of ours failed or did not solve CartPole with every seed, 2 wrong use or nothing could be
-measured, 130 interrupted.
+measured, 130 or 143 interrupted (what was measured until then is still reported).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 import tempfile
@@ -26,7 +25,7 @@ from _bench import host, limits
 from _bench.contenders import Contender, peers_in_breakout, peers_in_cartpole
 from _bench.goals import Goal, goals_table
 from _bench.ours import ours_in_breakout, ours_in_cartpole, slowest_help
-from _bench.process import raise_on_termination
+from _bench.report import deliver, problem_with, until_interrupted
 from _bench.schedule import Quiet, best_of_each_seed, run_interleaved, to_standard_error
 from _bench.summary import NOTHING, Spread, clean_or_all, number, plain, ratio, spread, table, with_spread
 
@@ -76,13 +75,13 @@ class Row:
         if self.contender.missing is not None:
             return self.contender.missing
         if not self.chosen:
-            return f"failed: {self.errors[-1] if self.errors else 'no run'}"
+            return f"failed: {self.errors[-1]}" if self.errors else "not run: interrupted before"
         return None
 
     @property
     def brief_state(self) -> str:
         """The same in a word or two, for a cell."""
-        return "not installed" if self.contender.missing is not None else "failed"
+        return (self.state or "").partition(":")[0]
 
     def record(self) -> dict[str, Any]:
         """As plain values for the JSON report."""
@@ -214,12 +213,13 @@ def main() -> int:
         c.key for c in (*ours_in_cartpole(), *peers_in_cartpole(None), *ours_in_breakout(), *peers_in_breakout(None))
     ]
     options = arguments_of(known).parse_args()
+    wrong = problem_with(options.json)
     if options.seeds < 1 or options.repeat < 0:
-        print("train: --seeds is at least 1, --repeat at least 0", file=sys.stderr)
-        return 2
-    if options.peers is not None and not options.peers.is_dir():
-        print(f"train: {options.peers} is no folder; make it: python3 benchmarks/peers/make_peers.py --peers DIR",
-              file=sys.stderr)  # fmt: skip
+        wrong = "--seeds is at least 1, --repeat at least 0"
+    elif options.peers is not None and not options.peers.is_dir():
+        wrong = f"{options.peers} is no folder; make it: python3 benchmarks/peers/make_peers.py --peers DIR"
+    if wrong is not None:
+        print(f"train: {wrong}", file=sys.stderr)
         return 2
     peers = None if options.peers is None else options.peers.absolute()
     contenders: dict[str, list[Contender]] = {
@@ -229,27 +229,29 @@ def main() -> int:
     environments = options.env or ENVIRONMENTS
     seeds = list(range(options.first_seed, options.first_seed + options.seeds))
     quiet = Quiet(options.quiet_cores, options.wait, options.repeat)
-    machine, records = host.describe(), []
-    raise_on_termination()
-    try:
-        peak = multiply_add_peak(quiet)
+    records: list[dict[str, Any]] = []
+    machine = host.describe()
+    peaks: list[float | None] = []
+    help_seconds = None
+    with until_interrupted() as interruption:
+        peaks.append(multiply_add_peak(quiet))
         for name in environments:
-            records += run_interleaved(contenders[name], seeds, quiet, to_standard_error)
-        peak = max((rate for rate in (peak, multiply_add_peak(quiet)) if rate is not None), default=None)
+            run_interleaved(contenders[name], seeds, quiet, to_standard_error, records)
+        peaks.append(multiply_add_peak(quiet))
         help_seconds = None if options.only else slowest_help()
-    except KeyboardInterrupt:
-        return 130
+    peak = max((rate for rate in peaks if rate is not None), default=None)
     rows = {name: [Row(contender, records) for contender in contenders[name]] for name in environments}
     goals = goals_of(rows, help_seconds)
     report = {
-        "schema": "benchmark/1", "benchmark": "train", "machine": machine, "load_after": host.load_averages(),
-        "multiply_add_peak_gflops": peak, "seeds": seeds, "quiet_cores": quiet.most_cores,
+        "benchmark": "train", "interrupted": interruption.status is not None,
+        "machine": machine, "load_after": host.load_averages(), "multiply_add_peak_gflops": peak,
+        "seeds": seeds, "quiet_cores": quiet.most_cores,
         "summary": [row.record() for name in environments for row in rows[name]],
         "goals": [goal.record() for goal in goals], "runs": records,
     }  # fmt: skip
-    if options.json is not None and str(options.json) != "-":
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(report, indent=1) if str(options.json) == "-" else text_of(rows, goals, machine, peak))
+    deliver(report, text_of(rows, goals, machine, peak), options.json)
+    if interruption.status is not None:
+        return interruption.status
     if not records:
         return 2
     ours = [row for name in environments for row in rows[name] if row.contender.ours and row.contender.missing is None]

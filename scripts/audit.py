@@ -46,7 +46,7 @@ def main(arguments: Sequence[str], report: Report) -> int:
     if name == "show":
         report.results["log"] = verified.records[-1000:]
         for record in verified.records[-1000:]:
-            facts = ", ".join(f"{key} {text.shown(value, 100)}" for key, value in record["data"].items())
+            facts = ", ".join(f"{key} {_shown(value)}" for key, value in record["data"].items())
             report.say(f"{record['sequence']:>4}  {record['time']}  {record['event']:<9}  {facts}")
     elif not verified.findings:
         report.say(f"{len(verified.records)} records, whole chain and anchor agree. {NOT_COVERED}")
@@ -54,6 +54,13 @@ def main(arguments: Sequence[str], report: Report) -> int:
         PROBLEM if report.findings else OK,
         f"{text.escaped(path)}: {'does not verify' if report.findings else 'verified'}",
     )
+
+
+def _shown(value: object) -> str:
+    """A fact in one piece: texts escaped and cut, everything else as JSON, which is ASCII."""
+    from _skill import strict_json, text
+
+    return text.shown(value) if isinstance(value, str) else text.escaped(strict_json.canonical(value).decode(), 1200)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,16 @@ hypothesis.settings.register_profile("repository", deadline=None, derandomize=Tr
 hypothesis.settings.load_profile("repository")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only `make sanitize` asks for: an engine with sanitizers takes minutes to build."""
+    if "sanitize" in (config.option.markexpr or ""):
+        return
+    left_out = [item for item in items if item.get_closest_marker("sanitize")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The root of the checkout under test."""

@@ -114,15 +114,6 @@ def end_group(pid: int, number: signal.Signals) -> None:
         os.killpg(pid, number)
 
 
-def raise_on_termination() -> None:
-    """From now on SIGTERM ends this program as an exception does, so that what it started is ended too."""
-
-    def leave(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
-    signal.signal(signal.SIGTERM, leave)
-
-
 def tail(file: BinaryIO) -> str:
     """The last part of what was written to a file."""
     size = file.seek(0, os.SEEK_END)

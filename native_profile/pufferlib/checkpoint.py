@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import stat
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import MISUSE, PufferError
-from .files import read_json, write_atomically
+from .files import parse_json, read_json, write_atomically
 
 if TYPE_CHECKING:
     from .engine import Tensor
@@ -28,6 +29,15 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 MAX_HEADER = 100_000_000  # bytes, the format's own limit
 _ITEM_BYTES = {"F32": 4, "I32": 4, "I64": 8, "U8": 1}
+_MANIFEST_KEYS = (
+    ("status", str),
+    ("iteration", int),
+    ("step", int),
+    ("goal_reached", bool),
+    ("weights_sha256", str),
+    ("plan_sha256", str),
+)
+_KINDS = {int: "a whole number", str: "text", bool: "true or false"}
 _FILE_NAME = re.compile(r"checkpoint-[0-9]{16}\.safetensors")
 
 
@@ -77,46 +87,63 @@ class Stored:
     end: int
 
 
+def _stored(entry: dict[str, Any]) -> Stored:
+    begin, end = entry["data_offsets"]
+    for n in (*entry["shape"], begin, end):
+        if type(n) is not int or n < 0:
+            raise ValueError(f"{n!r} stands where a size is expected")
+    if entry.keys() != {"dtype", "shape", "data_offsets"}:
+        raise ValueError(f"a tensor has the keys {sorted(entry)}")
+    return Stored(str(entry["dtype"]), tuple(entry["shape"]), begin, end)
+
+
 class Checkpoint:
     """A checkpoint read whole and checked: header within the file, ranges without holes or overlaps, fitting shapes."""
 
     def __init__(self, path: Path, expected: dict[str, Any] | None = None) -> None:
+        self.path = path
         try:
-            self.content = path.read_bytes()
+            status = path.stat()
+            if not stat.S_ISREG(status.st_mode):
+                raise PufferError(f"{path} is not a file")
+            if expected is not None and status.st_size != expected["bytes"]:
+                raise PufferError(f"{path} has {status.st_size} bytes, the manifest says {expected['bytes']}")
+            self.content = self._read(status.st_size)
         except OSError as error:
             raise PufferError(f"{path} cannot be read: {error.strerror}", MISUSE) from error
-        self.path = path
         if expected is not None:
-            if len(self.content) != expected["bytes"]:
-                raise PufferError(f"{path} has {len(self.content)} bytes, the manifest says {expected['bytes']}")
             found = hashlib.sha256(self.content).hexdigest()
             if found != expected["sha256"]:
                 raise PufferError(f"{path} has SHA-256 {found}, the manifest says {expected['sha256']}")
         self.tensors, self.metadata, self._data = self._parse()
 
+    def _read(self, size: int) -> bytes:
+        """The file's ``size`` bytes; its header's length is looked at before anything large is read."""
+        with self.path.open("rb") as stream:
+            start = stream.read(8)
+            if len(start) < 8:
+                raise self._bad("is shorter than its 8-byte length")
+            (length,) = struct.unpack("<Q", start)
+            if length > MAX_HEADER or 8 + length > size:
+                raise self._bad(f"says that its header has {length} bytes")
+            return start + stream.read(size - 8)
+
     def _parse(self) -> tuple[dict[str, Stored], dict[str, str], int]:
-        if len(self.content) < 8:
-            raise self._bad("is shorter than its 8-byte length")
         (length,) = struct.unpack("<Q", self.content[:8])
-        if length > MAX_HEADER or 8 + length > len(self.content):
-            raise self._bad(f"says that its header has {length} bytes")
         try:
-            header = json.loads(self.content[8 : 8 + length].decode("utf-8"))
+            header = parse_json(self.content[8 : 8 + length])
             metadata = dict(header.pop("__metadata__", {}))
-            tensors = {
-                str(name): Stored(entry["dtype"], tuple(entry["shape"]), *entry["data_offsets"])
-                for name, entry in header.items()
-            }
+            if not all(isinstance(value, str) for value in metadata.values()):
+                raise ValueError("metadata holds something else than text")
+            tensors = {name: _stored(entry) for name, entry in header.items()}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise self._bad("has a header that is not as the format says") from error
+            raise self._bad(f"has a header that is not as the format says ({error})") from error
         at = 0
         for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].begin, item[1].end)):
             size = _ITEM_BYTES.get(tensor.dtype)
             if size is None:
                 raise self._bad(f"holds {name} of type {tensor.dtype}")
             for n in tensor.shape:
-                if not isinstance(n, int) or n < 0:
-                    raise self._bad(f"holds {name} of shape {tensor.shape}")
                 size *= n
             if tensor.begin != at or tensor.end - tensor.begin != size:
                 raise self._bad(f"has {name} at {tensor.begin}..{tensor.end}, expected {at}..{at + size}")
@@ -154,6 +181,11 @@ def read_manifest(run_dir: Path) -> dict[str, Any] | None:
         or not _FILE_NAME.fullmatch(str(named.get("file")))
     ):
         raise PufferError(f"{run_dir / MANIFEST} is not a manifest/1 that names a checkpoint", MISUSE)
+    for part, name, kind in [(named, "bytes", int), (named, "sha256", str), *((manifest, *key) for key in _MANIFEST_KEYS)]:
+        if type(part.get(name)) is not kind:
+            raise PufferError(f"{run_dir / MANIFEST}: {name} is {part.get(name)!r}, expected {_KINDS[kind]}", MISUSE)
+    if named["file"] != file_name(manifest["step"]):
+        raise PufferError(f"{run_dir / MANIFEST} is of step {manifest['step']} and names {named['file']}", MISUSE)
     return dict(manifest)
 
 

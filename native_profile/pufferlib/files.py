@@ -23,6 +23,9 @@ def write_atomically(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise PufferError(f"{path} cannot be written: {error.strerror}") from error
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -43,8 +46,8 @@ def write_json(path: Path, content: Any, indent: int | None = 2) -> None:
     write_atomically(path, [json.dumps(content, indent=indent, allow_nan=False).encode() + b"\n"])
 
 
-def read_json(path: Path) -> Any:
-    """A JSON object from a file of bounded size; duplicate keys and NaN are refused. FileNotFoundError passes."""
+def parse_json(raw: bytes) -> Any:
+    """JSON in UTF-8; duplicate keys and NaN are refused. Raises ValueError or RecursionError."""
 
     def no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -57,12 +60,17 @@ def read_json(path: Path) -> Any:
     def no_constant(word: str) -> Any:
         raise ValueError(f"{word} is not JSON")
 
+    return json.loads(raw.decode("utf-8"), object_pairs_hook=no_duplicates, parse_constant=no_constant)
+
+
+def read_json(path: Path) -> Any:
+    """A JSON object from a file of bounded size, as ``parse_json`` reads it. FileNotFoundError passes."""
     try:
         with path.open("rb") as stream:
             raw = stream.read(MAX_JSON + 1)
         if len(raw) > MAX_JSON:
             raise ValueError(f"over {MAX_JSON} bytes")
-        content = json.loads(raw.decode("utf-8"), object_pairs_hook=no_duplicates, parse_constant=no_constant)
+        content = parse_json(raw)
     except FileNotFoundError:
         raise
     except (OSError, ValueError, RecursionError) as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from .engine import Metrics
+from .errors import PufferError
 from .files import write_atomically
 
 FILE = "metrics.jsonl"
@@ -43,7 +44,7 @@ class MetricsLog:
 
     def __init__(self, run_dir: Path, keep_to_step: int) -> None:
         """Keeps lines up to ``keep_to_step`` of an interrupted run; what came after its checkpoint is made again."""
-        path = run_dir / FILE
+        path = self._path = run_dir / FILE
         kept = [line for line in _lines(path) if _step(line) <= keep_to_step] if keep_to_step else []
         write_atomically(path, kept)
         self.seconds_before = _seconds(kept[-1]) if kept else 0.0
@@ -56,7 +57,10 @@ class MetricsLog:
 
     def write(self, line: dict[str, Any]) -> None:
         """Appends one line in a single write."""
-        self._stream.write(json.dumps(line, separators=(",", ":"), allow_nan=False).encode() + b"\n")
+        try:
+            self._stream.write(json.dumps(line, separators=(",", ":"), allow_nan=False).encode() + b"\n")
+        except OSError as error:
+            raise PufferError(f"{self._path} cannot be written: {error.strerror}") from error
         self._next = line["seconds"] + max(0.01, line["seconds"] / 200)
 
     def close(self) -> None:

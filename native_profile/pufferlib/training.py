@@ -16,7 +16,7 @@ from . import checkpoint
 from .cores import usable_cores
 from .engine import Evaluation, NotFinite, Trainer
 from .environments import find_header, load
-from .errors import PufferError
+from .errors import MISUSE, PufferError
 from .files import write_json
 from .interruption import Interruption
 from .metrics import MetricsLog, record
@@ -54,6 +54,11 @@ class Run:
         interruption = Interruption()
         try:
             return self._execute(interruption)
+        except PufferError:
+            # Ctrl-C reaches the compiler too, which then fails; that is no finding about the sources.
+            if interruption.status is None or self.named is not None:
+                raise
+            return interruption.status
         finally:
             interruption.restore()
 
@@ -71,7 +76,7 @@ class Run:
             if self._take_up():
                 return 0
             status = self._train(interruption)
-            return status if status is not None else self._finish()
+            return status if status is not None else self._finish(interruption)
         except NotFinite as error:
             # The weights may already be those of a bad iteration: the last checkpoint stays the last good one.
             self._write_manifest("stopped", str(error))
@@ -91,6 +96,8 @@ class Run:
         if found is None:
             if self.resume:
                 self.progress.say("  nothing was saved yet: starting from the beginning")
+            elif (self.run_dir / checkpoint.MANIFEST).exists():
+                raise PufferError(f"{self.run_dir} holds a run; name another --run-dir, or go on with it: --resume", MISUSE)
             self.log = MetricsLog(self.run_dir, 0)
             self._save("running", "training")
             return False
@@ -149,11 +156,15 @@ class Run:
             self._save("running", "trained")
         return None
 
-    def _finish(self) -> int:
-        """Evaluation, replay, manifest, report."""
+    def _finish(self, interruption: Interruption) -> int:
+        """Evaluation, replay, manifest, report. A signal meanwhile leaves them to a resumed run."""
         began = time.perf_counter()
         wanted = self.plan["evaluation"]
         played = self.trainer.evaluate(wanted["episodes"], wanted["seed"], max_steps=EVALUATION_STEPS)
+        if interruption.status is not None:
+            self._write_manifest("interrupted", f"signal {interruption.status - 128} during the evaluation")
+            self._report()
+            return interruption.status
         self.evaluation = _summary(played, wanted["seed"])
         self._write_replay(wanted["seed"])
         self.seconds["evaluate"] = time.perf_counter() - began

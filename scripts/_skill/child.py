@@ -90,7 +90,10 @@ def supervise(
     wake_read, wake_write = os.pipe()
     os.set_blocking(wake_read, False)
     os.set_blocking(wake_write, False)
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD)
+    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGCHLD]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        # Under nohup a hang-up is ignored, and stays ignored.
+        numbers.append(signal.SIGHUP)
     before = {number: signal.signal(number, lambda *_: None) for number in numbers}
     before_wake = signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     parent = os.getpid()

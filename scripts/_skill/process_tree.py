@@ -43,14 +43,18 @@ def memory_bytes(pids: list[int]) -> int:
 
 
 def disk_bytes(folder: str) -> int:
-    """Bytes on disk of the plain files in a folder (not below it: a run's folder is flat)."""
+    """Bytes on disk of everything below a folder, without following links; what is gone by now counts nothing."""
     total = 0
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            try:
-                total += entry.stat(follow_symlinks=False).st_blocks * 512
-            except FileNotFoundError:
-                continue
+    waiting = [folder]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+        except FileNotFoundError:
+            continue
     return total
 
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 import step
 import train
 from _bench import contenders, goals, host, limits, ours, schedule
-from _bench.process import Measured
+from _bench.process import Measured, proportional_set_mb
 from harness import RecentReturns
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
@@ -44,9 +46,17 @@ def test_the_machine_program_prints_json(run):
 def test_runs_are_interleaved_and_ours_is_built_first():
     said: list[str] = []
     pair = [fake("a", PRINTS, is_ours=True), fake("b", PRINTS), fake("c", PRINTS, missing="not installed: how")]
-    records = schedule.run_interleaved(pair, [1, 2], AT_ONCE, said.append)
+    records: list[dict[str, Any]] = []
+    schedule.run_interleaved(pair, [1, 2], AT_ONCE, said.append, records)
     assert [(record["contender"], record["seed"]) for record in records] == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
     assert "unmeasured" in said[0] and len(said) == 5
+
+
+def test_a_run_that_built_the_engine_is_made_again():
+    builds = "import json; print(json.dumps({'seconds_inside': {'build': 9.0}}))"
+    records: list[dict[str, Any]] = []
+    schedule.run_interleaved([fake("b", builds)], [1], AT_ONCE, lambda _: None, records)
+    assert [(record["engine_built"], record["clean"]) for record in records] == [(True, False)] * 2
 
 
 def test_a_contender_that_fails_is_a_record_with_its_reason():
@@ -59,6 +69,7 @@ def test_the_least_disturbed_run_of_each_seed_counts():
     records = [
         base | {"seed": 1, "other_cores": 0.9},
         base | {"seed": 1, "other_cores": 0.1},
+        base | {"seed": 1, "other_cores": 0.0, "engine_built": True},
         base | {"seed": 2, "other_cores": 0.5, "error": "x"},
         base | {"seed": 2, "other_cores": 0.7},
     ]
@@ -70,7 +81,8 @@ def test_the_tables_hold_every_contender_and_say_what_is_missing():
         fake("engine", PRINTS, is_ours=True, target=475.0),
         fake("jax", PRINTS, target=475.0, missing="not installed: how"),
     ]
-    records = schedule.run_interleaved(pair, [1, 2, 3], AT_ONCE, lambda _: None)
+    records: list[dict[str, Any]] = []
+    schedule.run_interleaved(pair, [1, 2, 3], AT_ONCE, lambda _: None, records)
     rows = {"cartpole": [train.Row(contender, records) for contender in pair]}
     text = train.text_of(rows, train.goals_of(rows, 0.05), host.describe(), 100.0)
     assert "3 of 3" in text and "3.00 (2.00-4.00)" in text and "not installed: how" in text
@@ -103,6 +115,32 @@ def test_a_folder_of_peers_that_does_not_exist_is_wrong_use(run, tmp_path):
     for program in ("train.py", "step.py"):
         done = run([sys.executable, BENCHMARKS / program, "--peers", tmp_path / "nowhere"])
         assert done.returncode == 2 and "make_peers.py" in done.stderr
+
+
+def test_an_interrupted_benchmark_still_reports_and_leaves_nothing_running(tmp_path):
+    report = tmp_path / "report.json"
+    stand_in = tmp_path / "sb3" / "bin" / "python"
+    stand_in.parent.mkdir(parents=True)
+    stand_in.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid.part\nmv {tmp_path}/pid.part {tmp_path}/pid\nsleep 60\n")
+    stand_in.chmod(0o755)
+    program = [sys.executable, "-B", str(BENCHMARKS / "step.py"), "--peers", str(tmp_path), "--env", "cartpole",
+               "--only", "gymnasium", "--wait", "0", "--json", str(report)]  # fmt: skip
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    end = time.monotonic() + 60
+    while not (tmp_path / "pid").exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 143 and "gymnasium" in output
+    assert json.loads(report.read_text(encoding="utf-8"))["interrupted"] is True
+    started = int((tmp_path / "pid").read_text())
+    assert proportional_set_mb(started) == 0
+
+
+def test_a_report_that_cannot_be_written_is_found_before_measuring(run, tmp_path):
+    for file, reason in ((tmp_path, "is a folder"), (tmp_path / "no" / "r.json", "there is no folder")):
+        done = run([sys.executable, BENCHMARKS / "step.py", "--json", file])
+        assert done.returncode == 2 and reason in done.stderr
 
 
 def test_the_limits_of_the_machine_compile_and_run(tmp_path):

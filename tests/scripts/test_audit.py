@@ -153,6 +153,7 @@ def test_show_prints_each_record_and_escapes_it(bundle: Bundle) -> None:
     assert shown.returncode == 0
     assert [line.split()[2] for line in shown.stdout.splitlines()[:4]] == ["planned", "approved", "started", "ended"]
     assert "\u202e" not in shown.stdout and "Ada\\u202e\\u200b" in shown.stdout
+    assert '"-S","-m","pufferlib","train","--plan"' in shown.stdout
     assert len(bundle.json("audit", "show", "runs/r")["log"]) == 4
 
 

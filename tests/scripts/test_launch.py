@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
-from .gate_bundle import Bundle, modes
+from _skill import process_tree
+
+from .gate_bundle import ROOT, Bundle, modes
 
 
 def alive(pid: int) -> bool:
@@ -385,3 +387,30 @@ def test_the_child_runs_a_tenth_of_a_second_after_its_gate_was_started(bundle: B
         seen = json.loads((bundle.work / f"runs/r{number}/seen.json").read_text())
         gate.append(seen["started"] - started)
     assert min(gate) < 0.1 + 2 * min(plain)
+
+
+def test_disk_space_counts_what_lies_in_folders_below_and_never_follows_links(tmp_path: Path) -> None:
+    (tmp_path / "run" / "below").mkdir(parents=True)
+    (tmp_path / "run" / "below" / "file").write_bytes(os.urandom(1 << 20))
+    (tmp_path / "run" / "link").symlink_to("/usr")
+    assert 1 << 20 <= process_tree.disk_bytes(str(tmp_path / "run")) < 2 << 20
+    assert process_tree.disk_bytes(str(tmp_path / "gone")) == 0
+
+
+OTHER_PROGRAM = """
+import os, sys
+sys.path.insert(0, "scripts")
+from _skill import child
+from _skill.plan import Limits
+command = [sys.executable, "-c", "import time; time.sleep(30)"]
+lock = os.open(os.devnull, os.O_RDONLY)
+outcome = child.supervise(command, {}, "/", Limits(20, 512, 16), ".", lock, None, os.stat("/bin/sh"))
+print(outcome.limit, outcome.signal, outcome.seconds < 5)
+"""
+
+
+def test_a_child_that_runs_another_program_than_the_hashed_one_is_killed_at_once() -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", OTHER_PROGRAM], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
+    )
+    assert result.stdout == "interpreter SIGKILL True\n"

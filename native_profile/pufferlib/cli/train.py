@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import time
 from pathlib import Path
@@ -49,12 +48,15 @@ def run(parser: Parser, words: list[str]) -> int:
         key[6:]: value for key, value in vars(arguments).items() if key.startswith("train.") and value is not None
     }
     train = {name: _value(TRAIN_SETTINGS[name], text) for name, text in chosen.items()}
+    given = [word for word in (arguments.env, *train, *settings) if word]
+    given += [flag for flag in ("policy.hidden", "policy.activation") if vars(arguments)[flag] is not None]
+    given += ["workers"] if arguments.workers else []
 
     from ..training import Run
 
     if arguments.plan:
-        if arguments.env or train or settings:
-            raise PufferError("--plan holds every setting: leave the environment and setting flags out", MISUSE)
+        if given:
+            raise PufferError(f"--plan holds every setting: leave {given[0]} out", MISUSE)
         if not arguments.run_dir:
             raise PufferError("--plan needs --run-dir", MISUSE)
         path = Path(arguments.plan)
@@ -63,7 +65,7 @@ def run(parser: Parser, words: list[str]) -> int:
         run_dir.mkdir(parents=True, exist_ok=True)
         return Run(plan, content, run_dir, arguments.env_path, arguments.resume).execute()
     if arguments.resume:
-        if not arguments.run_dir or arguments.env or train or settings:
+        if not arguments.run_dir or given:
             raise PufferError("--resume takes --run-dir alone: the run's plan.json holds every setting", MISUSE)
         run_dir = Path(arguments.run_dir)
         plan = read_plan(run_dir / "plan.json")
@@ -137,9 +139,7 @@ def _environment_settings(parser: Parser, rest: list[str]) -> dict[str, float]:
     for word in words:
         flag, equals, value = word.partition("=")
         if not flag.startswith("--env."):
-            known = [option for action in parser._actions for option in action.option_strings]
-            near = difflib.get_close_matches(_dashed(flag), known, n=1, cutoff=0.6)
-            parser.error(f"unknown argument {word}" + (f"; did you mean {near[0]}?" if near else ""))
+            parser.unknown_argument(_dashed(word))
         if not equals:
             value = next(words, "")
         try:

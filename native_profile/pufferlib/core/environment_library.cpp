@@ -39,7 +39,9 @@ void tile_statistics(const void* t, const void* c, int32_t env, int32_t envs, fl
     State s = tile::get(t, env, envs);
     Statistics values = {};
     statistics(&s, (const Settings*)c, &values);
-    memcpy(out, &values, sizeof values);
+    // One without statistics has an empty struct, which is a byte long in C++.
+    constexpr size_t count = sizeof statistics_list / sizeof *statistics_list;
+    if (count > 0) memcpy(out, &values, count * sizeof(float));
 }
 void tile_load(void* t, int32_t env, int32_t envs, const void* state) {
     State s;

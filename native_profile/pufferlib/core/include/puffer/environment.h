@@ -7,6 +7,7 @@
  *   #define ENV_ACTION DISCRETE(5)                 or MULTI_DISCRETE(9, 5): up to 16 heads
  *   #define ENV_SETTINGS(SETTING)     SETTING(int, max_steps, 60, 1, 10000, "...")   type, name, default, low, high, help
  *   #define ENV_STATISTICS(STATISTIC) STATISTIC(reached, "...")                      name, meaning; sent at episode end
+ *   (at least one of each)
  *   #include "puffer/environment.h"                gives Settings, Statistics, Observation, Step, Random, Canvas
  *
  *   typedef struct { Random random; ... } State;   all state, of fixed size: no pointers; random comes first

@@ -39,7 +39,7 @@ PUFFER_FN void random_seed(Random* r, uint64_t seed, uint64_t stream) {
 /* Uniform in [0, 1), 24 bits. */
 PUFFER_FN float random_uniform(Random* r) { return (float)(random_bits(r) >> 8) * (1.0f / 16777216.0f); }
 
-/* Uniform in [low, high). */
+/* Uniform in [low, high]; high itself only by rounding. */
 PUFFER_FN float random_between(Random* r, float low, float high) { return low + (high - low) * random_uniform(r); }
 
 /* Uniform integer in [0, n), n > 0: multiply and shift (Lemire 2019), whose bias is below n / 2^32. */
