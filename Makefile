@@ -15,8 +15,6 @@ CORE := native_profile/pufferlib/core
 WARN := -Wall -Wextra -Werror -fsyntax-only -I$(CORE)/include -I$(CORE)
 NATIVE = find native_profile benchmarks tests -name build -prune -o \
 	\( -name '*.h' -o -name '*.c' -o -name '*.cpp' -o -name '*.cu' \) -print
-# 128: a loop that one environment's sizes make unreachable.
-NVCC := nvcc -std=c++17 --ptx -Werror all-warnings -diag-suppress 128 -I$(CORE)/include -I$(CORE) -I. -o /dev/null
 PYTHON_FILES := $(wildcard scripts native_profile/pufferlib benchmarks tests requirements)
 
 .DEFAULT_GOAL := help
@@ -43,11 +41,6 @@ check: check-tools ## lint, types, format and compiler warnings
 	@for source in $(filter-out %/environment_library.cpp,$(wildcard $(CORE)/*.cpp)); do \
 		echo "warnings as errors: $$source"; \
 		$(CXX) -std=c++17 $(WARN) "$$source" || exit 1; \
-	done
-	@command -v nvcc >/dev/null || { echo "no nvcc: the GPU code is not compiled"; exit 0; }; \
-	for header in native_profile/pufferlib/ocean/*/*.h; do \
-		echo "warnings as errors: $$header in the rollout for the GPU"; \
-		$(NVCC) "-DENV_HEADER=\"$$header\"" $(CORE)/rollout.cu || exit 1; \
 	done
 
 format: check-tools ## rewrite Python, C and C++ in the house style

@@ -104,7 +104,8 @@ class MemorySampler(threading.Thread):
     def stop(self) -> float | None:
         """End the thread; the peak, or None when nothing could be sampled."""
         self.ended.set()
-        self.join()
+        if self.ident is not None:
+            self.join()
         return self.peak_mb or None
 
 
@@ -112,6 +113,15 @@ def end_group(pid: int, number: signal.Signals) -> None:
     """Send a signal to a process group that this module started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)
+
+
+def wait_briefly(pid: int, seconds: float) -> None:
+    """Wait for a child to end, no longer than this; it is not reaped."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None:
+            return
+        time.sleep(0.02)
 
 
 def tail(file: BinaryIO) -> str:
@@ -126,8 +136,8 @@ def measure(
 ) -> Measured:
     """Run `command` for at most `limit` seconds. Raises OSError when it cannot be started.
 
-    It gets a process group of its own, which is ended, first politely, when the limit passes, when the benchmark is
-    interrupted, and once more when the command is done, so that nothing stays behind.
+    It gets a process group of its own, which is ended when the limit passes and when the benchmark is interrupted,
+    first politely, so that it can end what it started in other groups; and once more when the command is done.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         before = host.cpu_time()
@@ -152,19 +162,26 @@ def measure(
             threading.Timer(limit, end_politely),
             threading.Timer(limit + GRACE_SECONDS, end_group, (process.pid, signal.SIGKILL)),
         ]
-        sampler.start()
-        for timer in timers:
-            timer.start()
+        done = False
         try:
+            sampler.start()
+            for timer in timers:
+                timer.daemon = True
+                timer.start()
             # Not reaped yet, so that its number, which is also its group's, cannot belong to another process.
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
             seconds = time.perf_counter() - start
+            done = True
         finally:
+            if not done:
+                end_group(process.pid, signal.SIGTERM)
+                wait_briefly(process.pid, GRACE_SECONDS)
+            end_group(process.pid, signal.SIGKILL)
             for timer in timers:
                 timer.cancel()
-                timer.join()
+                if timer.ident is not None:
+                    timer.join()
             peak = sampler.stop()
-            end_group(process.pid, signal.SIGKILL)
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         after = host.cpu_time()

@@ -27,22 +27,26 @@ class Interruption:
 def until_interrupted() -> Iterator[Interruption]:
     """What was measured before Ctrl-C or SIGTERM is still reported: both only end the block.
 
-    SIGTERM becomes an exception first, so that the process being measured is ended too.
+    The first of them becomes an exception, which ends the process being measured on its way; those that follow, such as
+    the second one that `timeout` sends, are ignored, so that this is not cut short.
     """
 
     def leave(number: int, _: object) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
         raise SystemExit(128 + number)
 
     interruption = Interruption()
-    before = signal.signal(signal.SIGTERM, leave)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, leave)
     try:
         yield interruption
-    except KeyboardInterrupt:
-        interruption.status = 130
     except SystemExit as end:
         interruption.status = end.code if isinstance(end.code, int) else 1
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def problem_with(file: Path | None) -> str | None:

@@ -38,9 +38,10 @@ _COMMON = (
     "-Wextra",
 )
 # Environments must compute the same in every build, language and sanitizer, so no multiplication is fused with an
-# addition. GCC 12 fuses alternating sums and differences in spite of -ffp-contract=off, so on x86 it gets no instruction
-# for it either, which AVX-512 cannot do without.
-_ENVIRONMENT_FLAGS = ("-ffp-contract=off", *(("-mno-fma", "-mno-avx512f") if os.uname().machine == "x86_64" else ()))
+# addition. GCC 12 fuses alternating sums and differences in spite of -ffp-contract=off, so on x86 it gets no such
+# instruction either, which AVX-512 cannot do without.
+_UNFUSED = ("-mno-fma", "-mno-avx512f") if os.uname().machine == "x86_64" else ()
+_ENVIRONMENT_FLAGS = ("-ffp-contract=off", *_UNFUSED)
 _SECONDS = 300.0  # for one compiler run
 
 
@@ -176,20 +177,13 @@ def _compile(
 def _run_all(jobs: list[tuple[Path, tuple[str, ...]]], at_once: int) -> None:
     """Runs compiler commands, so many at a time; the first failure ends them all."""
     waiting = list(jobs)
-    running: list[tuple[Path, subprocess.Popen[bytes], IO[bytes]]] = []
+    running: list[tuple[Path, tuple[str, ...], subprocess.Popen[bytes], IO[bytes]]] = []
     deadline = time.monotonic() + _SECONDS
     try:
         while waiting or running:
             while waiting and len(running) < at_once:
-                unit, command = waiting.pop(0)
-                output: IO[bytes] = tempfile.TemporaryFile()
-                try:
-                    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-                except OSError as error:
-                    output.close()
-                    raise PufferError(f"the compiler {command[0]} cannot be run: {error.strerror}", MISUSE) from error
-                running.append((unit, process, output))
-            unit, process, log = running[0]
+                running.append(_start(*waiting.pop(0)))
+            unit, command, process, log = running[0]
             try:
                 status = process.wait(max(0.1, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
@@ -200,8 +194,21 @@ def _run_all(jobs: list[tuple[Path, tuple[str, ...]]], at_once: int) -> None:
             log.close()
             if status != 0:
                 raise PufferError(f"{unit.name} does not compile (status {status}):\n{text.rstrip()}", MISUSE)
+            made = Path(command[command.index("-o") + 1])
+            if not made.is_file():
+                raise PufferError(f"the compiler {command[0]} said nothing and made no {made.name}", MISUSE)
     finally:
-        for _, process, log in running:
+        for _, _, process, log in running:
             process.kill()
             process.wait()
             log.close()
+
+
+def _start(unit: Path, command: tuple[str, ...]) -> tuple[Path, tuple[str, ...], subprocess.Popen[bytes], IO[bytes]]:
+    log: IO[bytes] = tempfile.TemporaryFile()
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    except OSError as error:
+        log.close()
+        raise PufferError(f"the compiler {command[0]} cannot be run: {error.strerror}", MISUSE) from error
+    return unit, command, process, log

@@ -181,7 +181,11 @@ def read_manifest(run_dir: Path) -> dict[str, Any] | None:
         or not _FILE_NAME.fullmatch(str(named.get("file")))
     ):
         raise PufferError(f"{run_dir / MANIFEST} is not a manifest/1 that names a checkpoint", MISUSE)
-    for part, name, kind in [(named, "bytes", int), (named, "sha256", str), *((manifest, *key) for key in _MANIFEST_KEYS)]:
+    for part, name, kind in [
+        (named, "bytes", int),
+        (named, "sha256", str),
+        *((manifest, *key) for key in _MANIFEST_KEYS),
+    ]:
         if type(part.get(name)) is not kind:
             raise PufferError(f"{run_dir / MANIFEST}: {name} is {part.get(name)!r}, expected {_KINDS[kind]}", MISUSE)
     if named["file"] != file_name(manifest["step"]):

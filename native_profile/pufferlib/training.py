@@ -22,7 +22,7 @@ from .interruption import Interruption
 from .metrics import MetricsLog, record
 from .progress import Progress, duration, short
 
-REPLAY_FRAMES = 1500
+REPLAY_FRAMES = 4000
 REPLAY_FPS = 50
 EVALUATION_STEPS = 100_000  # an evaluation episode still open then counts as it is
 ENOUGH_EPISODES = 100  # before a mean return is believed
@@ -97,7 +97,9 @@ class Run:
             if self.resume:
                 self.progress.say("  nothing was saved yet: starting from the beginning")
             elif (self.run_dir / checkpoint.MANIFEST).exists():
-                raise PufferError(f"{self.run_dir} holds a run; name another --run-dir, or go on with it: --resume", MISUSE)
+                raise PufferError(
+                    f"{self.run_dir} holds a run; name another --run-dir, or go on with it: --resume", MISUSE
+                )
             self.log = MetricsLog(self.run_dir, 0)
             self._save("running", "training")
             return False

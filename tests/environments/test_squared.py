@@ -41,13 +41,18 @@ def test_moves_and_walls(board, action, row, column):
 
 
 def test_reaching_the_goal_pays_and_ends(board):
-    """The step onto the goal pays 1 less the step's cost and is terminal; the steps before cost 0.01."""
+    """A step nearer pays 0.1, one away costs 0.1, each costs 0.01; the step onto the goal pays 1 more and is terminal."""
     board.state.goal = CENTRE * SIDE + CENTRE + 2
-    board.step(RIGHT)
+    board.step(LEFT)
+    assert board.reward == pytest.approx([-0.11])
+    board.step(STAY)
     assert board.reward == pytest.approx([-0.01])
+    board.step(RIGHT)
+    board.step(RIGHT)
+    assert board.reward == pytest.approx([0.09])
     assert not board.ended
     board.step(RIGHT)
-    assert board.reward == pytest.approx([0.99])
+    assert board.reward == pytest.approx([1.09])
     assert (board.terminal, board.truncated, board.statistics) == ([1], [0], {"reached": 1.0})
 
 

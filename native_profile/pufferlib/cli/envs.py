@@ -45,7 +45,7 @@ def page(e: Environment) -> str:
     rows: list[tuple[str, ...]] = [("name", "default", "from", "to", "meaning")]
     rows += [(s.name, f"{s.default:g}", f"{s.low:g}", f"{s.high:g}", s.help) for s in e.settings]
     lines += ["  " + line for line in _table(rows).splitlines()]
-    lines += ["", "statistics, means over finished episodes"]
+    lines += ["", "statistics, means over finished episodes" if e.statistics else "no statistics"]
     lines += ["  " + line for line in _table([(s.name, s.help) for s in e.statistics]).splitlines()]
     return "\n".join(lines)
 
@@ -60,7 +60,7 @@ def _action(e: Environment) -> str:
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) if rows else 0)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )

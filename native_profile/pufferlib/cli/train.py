@@ -42,8 +42,8 @@ def run(parser: Parser, words: list[str]) -> int:
     policy = parser.add_argument_group("policy")
     policy.add_argument("--policy.hidden", dest="policy.hidden", metavar="N[,N]", help="widths of the hidden layers")
     policy.add_argument("--policy.activation", dest="policy.activation", metavar="X", help="tanh, relu or gelu")
-    arguments, rest = parser.parse_known_args([_dashed(word) for word in words])
-    settings = _environment_settings(parser, rest)
+    settings, rest = _environment_settings(parser, words)
+    arguments = parser.parse_args([_dashed(word) for word in rest])
     chosen = {
         key[6:]: value for key, value in vars(arguments).items() if key.startswith("train.") and value is not None
     }
@@ -77,6 +77,7 @@ def run(parser: Parser, words: list[str]) -> int:
 
 def _fresh(arguments: Any, train: dict[str, Any], settings: dict[str, Any]) -> int:
     """A new run folder with the plan that the flags make."""
+    from .. import checkpoint, metrics
     from ..environments import find_header, load
     from ..training import Run
 
@@ -102,7 +103,15 @@ def _fresh(arguments: Any, train: dict[str, Any], settings: dict[str, Any]) -> i
         ) from None
     content = json.dumps(plan, indent=2).encode() + b"\n"
     write_atomically(run_dir / "plan.json", [content])
-    status = Run(plan, content, run_dir, arguments.env_path, False).execute()
+    try:
+        status = Run(plan, content, run_dir, arguments.env_path, False).execute()
+    except PufferError:
+        if not (run_dir / checkpoint.MANIFEST).exists():
+            # Refused before anything was trained: leave the name free for the corrected command.
+            for name in ("plan.json", metrics.FILE):
+                (run_dir / name).unlink(missing_ok=True)
+            run_dir.rmdir()
+        raise
     print(run_dir / "report.html")
     return status
 
@@ -132,18 +141,21 @@ def _value(setting: TrainSetting, text: str) -> Any:
         raise PufferError(f"train.{setting.name} is {text!r}, expected a number", MISUSE) from None
 
 
-def _environment_settings(parser: Parser, rest: list[str]) -> dict[str, float]:
-    """What is left over must be `--env.NAME VALUE`; anything else gets the nearest flag."""
+def _environment_settings(parser: Parser, words: list[str]) -> tuple[dict[str, float], list[str]]:
+    """What `--env.NAME VALUE` and `--env.NAME=VALUE` say, and the other words. Taken out first: argparse knows no such
+    flags, and would take their values for the environment's name."""
     settings: dict[str, float] = {}
-    words = iter(rest)
-    for word in words:
+    others: list[str] = []
+    rest = iter(words)
+    for word in rest:
         flag, equals, value = word.partition("=")
         if not flag.startswith("--env."):
-            parser.unknown_argument(_dashed(word))
+            others.append(word)
+            continue
         if not equals:
-            value = next(words, "")
+            value = next(rest, "")
         try:
             settings[flag[6:].replace("-", "_")] = int(value) if value.lstrip("+-").isdigit() else float(value)
         except ValueError:
             parser.error(f"{flag} is {value!r}, expected a number")
-    return settings
+    return settings, others

@@ -107,12 +107,16 @@ LANE_FN void observe_rows(const void* __restrict__ tile, const Settings* __restr
     }
 }
 
-// Observations as the kernels want them, (features, lanes). Small ones go there directly; large ones are written a row at
-// a time, as the environment finds natural, and turned around in blocks that stay in the first-level cache.
+// Observations as the kernels want them, (features, lanes). Small ones, and all on a GPU, go there directly; large ones are
+// written a row at a time, as the environment finds natural, and turned around in blocks that stay in the first-level
+// cache.
 LANE_FN void observe_lanes(const void* __restrict__ tile, const Settings* __restrict__ c, int envs, int lanes,
                            void* __restrict__ out) {
     Observation* to = (Observation*)out;
-    if (ENV_FEATURES * ENV_AGENTS <= 32) {
+#if !defined(__CUDACC__)
+    if (ENV_FEATURES * ENV_AGENTS <= 32)
+#endif
+    {
         LANES_INDEPENDENT
         EACH_ITEM(e, envs) {
             Observation row[ENV_AGENTS][ENV_FEATURES];
@@ -123,15 +127,7 @@ LANE_FN void observe_lanes(const void* __restrict__ tile, const Settings* __rest
         }
         return;
     }
-#if defined(__CUDACC__)
-    EACH_ITEM(e, envs) {
-        Observation row[ENV_AGENTS][ENV_FEATURES];
-        State s = get(tile, e, envs);
-        ::observe(&s, c, row);
-        for (int a = 0; a < ENV_AGENTS; ++a)
-            for (int f = 0; f < ENV_FEATURES; ++f) to[f * lanes + e * ENV_AGENTS + a] = row[a][f];
-    }
-#else
+#if !defined(__CUDACC__)
     constexpr int BLOCK = ENV_AGENTS >= 16 ? 1 : 16 / ENV_AGENTS;  // environments: about 16 rows
     constexpr int ROWS = BLOCK * ENV_AGENTS;
     alignas(64) Observation rows[ROWS][ENV_FEATURES];

@@ -82,8 +82,7 @@ public:
 
     void backward(const float* params, const float* x, int steps, int lanes, const float* out_gradient, float* tape,
                   float* gradient) const override {
-        std::vector<float*> output(
-            layout_.layers);  // of hidden layer i: its activations, then its gradient in the same place
+        float* output[MLP_MAX_HIDDEN] = {};  // of each hidden layer: its activations, then their gradient in the same place
         const bool gelu = layout_.activation == ACTIVATION_GELU;
         for (int i = 0; i + 1 < layout_.layers; ++i) {
             output[i] = tape;

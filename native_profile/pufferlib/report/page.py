@@ -58,7 +58,11 @@ def gather(run_dir: Path) -> dict[str, Any]:
     notes: list[str] = []
     plan_bytes, plan = _read_object(run_dir / "plan.json", notes)
     _, manifest = _read_object(run_dir / "manifest.json", notes)
-    _, approval = _read_object(run_dir / "approval.json", notes)
+    approval = None
+    if os.path.lexists(run_dir / "approval.json"):
+        _, approval = _read_object(run_dir / "approval.json", notes)
+    else:
+        notes.append("There is no approval.json: this run did not go through the gate.")
     files = _files(run_dir, manifest, notes)
     plan_digest = hashlib.sha256(plan_bytes).hexdigest() if plan_bytes is not None else None
     if plan_digest and manifest and manifest.get("plan_sha256") != plan_digest:

@@ -25,14 +25,20 @@ PUFFER_FN void reset(State* s, const Settings* c) {
     s->steps = 0;
 }
 
-/* Actions: 0 stay, 1 up, 2 down, 3 left, 4 right. Walls hold. Reaching the goal pays 1, each step costs 0.01. */
+PUFFER_FN int steps_away(const State* s) {
+    int rows = s->row - s->goal / SIDE, columns = s->column - s->goal % SIDE;
+    return (rows < 0 ? -rows : rows) + (columns < 0 ? -columns : columns);
+}
+
+/* Actions: 0 stay, 1 up, 2 down, 3 left, 4 right. Walls hold. Reaching the goal pays 1, coming nearer 0.1 and going away
+ * -0.1; each step costs 0.01. */
 PUFFER_FN void step(State* s, const Settings* c, const int32_t action[ENV_AGENTS][ENV_HEADS], Step* out) {
-    int32_t a = action[0][0];
+    int32_t a = action[0][0], before = steps_away(s);
     s->row = puffer_clamp_int(s->row + (a == 2) - (a == 1), 0, SIDE - 1);
     s->column = puffer_clamp_int(s->column + (a == 4) - (a == 3), 0, SIDE - 1);
     s->steps++;
-    int there = s->row * SIDE + s->column == s->goal;
-    out->reward[0] = (there ? 1.0f : 0.0f) - 0.01f;
+    int after = steps_away(s), there = after == 0;
+    out->reward[0] = (float)there + 0.1f * (float)(before - after) - 0.01f;
     out->terminal[0] = (uint8_t)there;
     out->truncated[0] = (uint8_t)(!there & (s->steps >= c->max_steps));
 }
@@ -46,7 +52,7 @@ PUFFER_FN void observe(const State* s, const Settings* c, Observation row[ENV_AG
 
 PUFFER_FN void statistics(const State* s, const Settings* c, Statistics* out) {
     (void)c;
-    out->reached = s->row * SIDE + s->column == s->goal ? 1.0f : 0.0f;
+    out->reached = steps_away(s) == 0 ? 1.0f : 0.0f;
 }
 
 PUFFER_FN void render(const State* s, const Settings* c, Canvas* canvas) {
