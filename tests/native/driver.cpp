@@ -59,7 +59,8 @@ PufferTrainConfig base_config(int envs, int horizon, int minibatches, int worker
 }
 
 // Every tensor of a trainer as bytes, and back.
-std::vector<std::vector<char>> copy_out(PufferTrainer* trainer, bool back_in, const std::vector<std::vector<char>>* from) {
+std::vector<std::vector<char>> copy_out(PufferTrainer* trainer, bool back_in,
+                                        const std::vector<std::vector<char>>* from) {
     const size_t sizes[] = {4, 4, 8, 1};
     std::vector<std::vector<char>> all;
     for (int i = 0; i < puffer_trainer_tensor_count(trainer); ++i) {
@@ -89,15 +90,18 @@ void use(const PufferEnvironment* e, const PufferTrainConfig& config) {
     check(puffer_trainer_restore(other, &error) == 0, "restore", error);
     check(puffer_trainer_iterate(trainer, &metrics, &error) == 0, "iterate on", error);
     check(puffer_trainer_iterate(other, &metrics, &error) == 0, "iterate from the copy", error);
-    check(puffer_trainer_collect(trainer, &error) == 0 && puffer_trainer_collect(other, &error) == 0, "collect again", error);
-    check(copy_out(trainer, false, nullptr) == copy_out(other, false, nullptr), "the restored trainer went another way", error);
+    check(puffer_trainer_collect(trainer, &error) == 0 && puffer_trainer_collect(other, &error) == 0, "collect again",
+          error);
+    check(copy_out(trainer, false, nullptr) == copy_out(other, false, nullptr), "the restored trainer went another way",
+          error);
 
     const int episodes = 70;
     std::vector<float> returns((size_t)episodes * e->agents);
     std::vector<int32_t> lengths(returns.size());
     std::vector<double> statistics((size_t)(e->num_statistics > 0 ? e->num_statistics : 1));
     for (int greedy = 0; greedy < 2; ++greedy)
-        check(puffer_trainer_evaluate(trainer, episodes, 5, greedy, 45, returns.data(), lengths.data(), statistics.data(), &error) == 0,
+        check(puffer_trainer_evaluate(trainer, episodes, 5, greedy, 45, returns.data(), lengths.data(),
+                                      statistics.data(), &error) == 0,
               "evaluate", error);
 
     PufferViewer* viewer = nullptr;
@@ -140,7 +144,8 @@ int main() {
     PufferTrainConfig bad = base_config(per_tile, 16, 1, 1, e->agents);
     bad.minibatch_size = 7;
     const std::vector<char> settings = standard_settings(e);
-    check(puffer_trainer_create(e, settings.data(), &bad, &trainer, &error) == PUFFER_BAD_CONFIG && !trainer, "a bad size was taken", error);
+    check(puffer_trainer_create(e, settings.data(), &bad, &trainer, &error) == PUFFER_BAD_CONFIG && !trainer,
+          "a bad size was taken", error);
     for (int layout = 0; layout < 3; ++layout)
         for (int workers = 1; workers < 3; ++workers)
             check(puffer_benchmark_steps(e, settings.data(), 100, workers, layout, 0.01) > 0, "benchmark", error);

@@ -51,7 +51,9 @@ struct ValueIsObservation {
 struct Ended {
     std::vector<std::vector<double>> agents;
     std::vector<int> environments;
-    void agent_ended(int t, int lane, float value, int32_t length) { agents.push_back({(double)t, (double)lane, value, (double)length}); }
+    void agent_ended(int t, int lane, float value, int32_t length) {
+        agents.push_back({(double)t, (double)lane, value, (double)length});
+    }
     void environment_ended(int e) { environments.push_back(e); }
 };
 
@@ -74,7 +76,8 @@ int main(int argc, char** argv) {
     v.lanes = (rows + LANE_STEP - 1) / LANE_STEP * LANE_STEP;
     v.features = 1;
     const size_t lanes = (size_t)v.lanes, all = lanes * (size_t)horizon;
-    std::vector<float> observations(all + lanes), log_probabilities(all), values(all + lanes), rewards(all), final_values(all);
+    std::vector<float> observations(all + lanes), log_probabilities(all), values(all + lanes), rewards(all),
+        final_values(all);
     std::vector<float> returns(lanes), x(lanes), last(lanes), outputs(3 * lanes);
     std::vector<int32_t> actions(all), lengths(lanes);
     std::vector<uint8_t> terminals(all), truncations(all), which((size_t)v.envs);
@@ -101,7 +104,8 @@ int main(int argc, char** argv) {
     }
     ValueIsObservation policy = {v.lanes};
     Ended ended;
-    const RolloutFault fault = rollout(v, job, env, policy, ended, {x.data(), last.data(), outputs.data(), which.data()});
+    const RolloutFault fault =
+        rollout(v, job, env, policy, ended, {x.data(), last.data(), outputs.data(), which.data()});
     std::printf("{\"lanes\": %d, \"fault\": [%d, %d, %d],\n", v.lanes, fault.step, fault.step < 0 ? -1 : fault.lane,
                 fault.step < 0 ? -1 : fault.feature);
     print("values", values, (int)(all + lanes));

@@ -44,11 +44,20 @@ def engine(rewards, values, final_values, terminals, truncations, gamma, decay):
     floats = [padded(numpy.asarray(a, numpy.float32), lanes) for a in (rewards, values, final_values)]
     flags = [padded(numpy.asarray(a, numpy.uint8), lanes) for a in (terminals, truncations)]
     out = numpy.full((horizon, lanes), numpy.nan, numpy.float32)
-    library.puffer_test_advantages(*map(pointer, floats), *map(pointer, flags), horizon, lanes, gamma, decay, pointer(out))
+    library.puffer_test_advantages(
+        *map(pointer, floats), *map(pointer, flags), horizon, lanes, gamma, decay, pointer(out)
+    )
     return out[:, :rows]
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 24), st.integers(1, 34), st.floats(0, 1), st.floats(0, 1), st.floats(0, 0.6))
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 24),
+    st.integers(1, 34),
+    st.floats(0, 1),
+    st.floats(0, 1),
+    st.floats(0, 0.6),
+)
 @settings(max_examples=60)
 def test_equal_to_the_definition(seed, horizon, rows, gamma, decay, ends):
     generator = numpy.random.default_rng(seed)

@@ -49,7 +49,9 @@ def test_no_compiler_tells_the_three_ways_to_get_one(puffer, tmp_path):
     ],
 )
 def test_a_broken_compiler_is_named(puffer, tmp_path, header, cxx, found):
-    done = puffer("build", "tiny", "--env-path", header.parent, env={"CXX": cxx, "PUFFER_CACHE": str(tmp_path / "cache")})
+    done = puffer(
+        "build", "tiny", "--env-path", header.parent, env={"CXX": cxx, "PUFFER_CACHE": str(tmp_path / "cache")}
+    )
     assert done.returncode == 2 and found in done.stderr and "Traceback" not in done.stderr
     assert not any((tmp_path / "cache").iterdir() if (tmp_path / "cache").exists() else [])
 
@@ -58,7 +60,9 @@ def test_a_compiler_that_cannot_be_run_is_named(puffer, tmp_path, header):
     broken = tmp_path / "broken-c++"
     broken.write_bytes(b"\x7fELF nothing")
     broken.chmod(0o755)
-    done = puffer("envs", "tiny", "--env-path", header.parent, env={"CXX": str(broken), "PUFFER_CACHE": str(tmp_path / "c")})
+    done = puffer(
+        "envs", "tiny", "--env-path", header.parent, env={"CXX": str(broken), "PUFFER_CACHE": str(tmp_path / "c")}
+    )
     assert done.returncode == 2 and str(broken) in done.stderr and "cannot be run" in done.stderr
 
 
@@ -103,7 +107,9 @@ def test_builds_at_once_end_well(tmp_path, header, puffer_environment):
     environment = puffer_environment | {"PUFFER_CACHE": str(tmp_path / "cache")}
     command = [sys.executable, "-m", "pufferlib", "envs", "tiny", "--env-path", str(header.parent), "--json"]
     running = [
-        subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
         for _ in range(3)
     ]
     ended = [(*process.communicate(timeout=300), process.returncode) for process in running]
@@ -114,7 +120,15 @@ def test_builds_at_once_end_well(tmp_path, header, puffer_environment):
 
 def test_an_error_in_a_users_environment_is_shown_as_the_compiler_tells_it(puffer, tmp_path):
     write_environment(tmp_path, "broken", step="out->rewards[0] = 1.0f;")
-    done = puffer("train", "broken", "--env-path", tmp_path, "--run-dir", tmp_path / "run", env={"PUFFER_CACHE": str(tmp_path / "c")})
+    done = puffer(
+        "train",
+        "broken",
+        "--env-path",
+        tmp_path,
+        "--run-dir",
+        tmp_path / "run",
+        env={"PUFFER_CACHE": str(tmp_path / "c")},
+    )
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert "broken.h:" in done.stderr and "error:" in done.stderr and "rewards" in done.stderr
     assert not (tmp_path / "run").exists() and not list((tmp_path / "c").iterdir())
@@ -123,7 +137,10 @@ def test_an_error_in_a_users_environment_is_shown_as_the_compiler_tells_it(puffe
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        (("typedef struct {\n    Random random;", "typedef struct {\n    int32_t first; Random random;"), "State begins with"),
+        (
+            ("typedef struct {\n    Random random;", "typedef struct {\n    int32_t first; Random random;"),
+            "State begins with",
+        ),
         (('#define ENV_NAME "wrong"', '#define ENV_NAME "other"'), "ENV_NAME must be the header's name"),
     ],
 )
@@ -178,7 +195,15 @@ def test_where_the_sources_stand_does_not_matter(cache, header, tmp_path):
 
 def test_the_engine_is_one_library_of_all_its_sources():
     units = {p.name for p in build.engine_sources()}
-    assert {"engine.cpp", "trainer.cpp", "workers.cpp", "mlp.cpp", "environment_library.cpp", "lanes.h", "environment.h"} <= units
+    assert {
+        "engine.cpp",
+        "trainer.cpp",
+        "workers.cpp",
+        "mlp.cpp",
+        "environment_library.cpp",
+        "lanes.h",
+        "environment.h",
+    } <= units
     assert build.build_engine().sources_sha256 == build.digest_of_files(build.engine_sources())
 
 

@@ -21,7 +21,11 @@ from .training_runs import checkpoints, short_plan, write_plan
 
 
 def small_tensors():
-    values = {"policy.a": numpy.arange(6, dtype="f4").reshape(2, 3), "count": numpy.array([7], "i8"), "state": numpy.arange(5, dtype="u1")}
+    values = {
+        "policy.a": numpy.arange(6, dtype="f4").reshape(2, 3),
+        "count": numpy.array([7], "i8"),
+        "state": numpy.arange(5, dtype="u1"),
+    }
     names = {"f4": "F32", "i8": "I64", "u1": "U8"}
     return [
         Tensor(name, names[v.dtype.str[1:]], v.shape, memoryview(v.tobytes()).cast("B")) for name, v in values.items()
@@ -53,7 +57,11 @@ def test_a_run_is_taken_over_whole(tmp_path, make_trainer):
     second.restore(checkpoint.Checkpoint(tmp_path / "c", named).fill)
     for _ in range(3):
         mine, theirs = first.iterate(), second.iterate()
-        assert (mine.step, mine.episodes, repr(mine.recent_return)) == (theirs.step, theirs.episodes, repr(theirs.recent_return))
+        assert (mine.step, mine.episodes, repr(mine.recent_return)) == (
+            theirs.step,
+            theirs.episodes,
+            repr(theirs.recent_return),
+        )
     for name, value in tensors_of(first).items():
         numpy.testing.assert_array_equal(value, tensors_of(second)[name], name)
 
@@ -110,7 +118,10 @@ BOMBS = {
 }
 # The reference library leaves these to its JSON parser or to the caller; ours refuses them as well.
 STRICTER = {
-    "one name twice": pack(b'{"a":' + json.dumps(entry([1], 0, 4)).encode() + b',"a":' + json.dumps(entry([1], 0, 4)).encode() + b"}", bytes(4)),
+    "one name twice": pack(
+        b'{"a":' + json.dumps(entry([1], 0, 4)).encode() + b',"a":' + json.dumps(entry([1], 0, 4)).encode() + b"}",
+        bytes(4),
+    ),
     "unknown type": pack({"a": entry([1], 0, 4, "F4")}, bytes(4)),
     "true as a size": pack({"a": entry([True], 0, 4)}, bytes(4)),
     "float offsets": pack({"a": entry([1], 0.0, 4.0)}, bytes(4)),

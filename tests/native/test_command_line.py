@@ -84,7 +84,15 @@ def test_values_out_of_bounds_are_refused_and_no_folder_is_made(puffer, tmp_path
 
 
 def test_a_run_from_flags_leaves_a_plan_that_says_so(puffer, tmp_path):
-    flags = ["--env.max_steps", 50, "--train.learning_rate=1e-3", "--policy.hidden", "8,4", "--policy.activation", "relu"]
+    flags = [
+        "--env.max_steps",
+        50,
+        "--train.learning_rate=1e-3",
+        "--policy.hidden",
+        "8,4",
+        "--policy.activation",
+        "relu",
+    ]
     done = puffer("train", *flags, "cartpole", "--run-dir", tmp_path / "run", "--workers", 1, *QUICK)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(tmp_path / "run" / "report.html")
@@ -137,7 +145,15 @@ def test_flags_that_contradict_each_other(puffer, tmp_path, words, found):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"[1]", b'{"schema": "plan/1", "schema": "plan/1"}', b'{"run": NaN}', b"\xff", b"[" * 100_000, b" " * (9 << 20)],
+    [
+        b"",
+        b"[1]",
+        b'{"schema": "plan/1", "schema": "plan/1"}',
+        b'{"run": NaN}',
+        b"\xff",
+        b"[" * 100_000,
+        b" " * (9 << 20),
+    ],
 )
 def test_a_plan_that_is_none_is_refused(puffer, tmp_path, content):
     (tmp_path / "plan.json").write_bytes(content)
@@ -175,7 +191,9 @@ def test_a_full_disk_is_named_and_the_older_checkpoint_stays(puffer, puffer_envi
 
     large = tmp_path / "large"
     write_plan(large, short_plan("cartpole", hidden=(64, 64)))
-    done = limited(["train", "--plan", large / "plan.json", "--run-dir", large], puffer_environment, "RLIMIT_FSIZE", 40_000)
+    done = limited(
+        ["train", "--plan", large / "plan.json", "--run-dir", large], puffer_environment, "RLIMIT_FSIZE", 40_000
+    )
     assert done.returncode == 1 and "checkpoint-0000000000000000.safetensors cannot be written" in done.stderr
     assert not parts(large) and {p.name for p in large.iterdir()} == {"plan.json", "metrics.jsonl"}
 

@@ -74,7 +74,16 @@ def test_a_signal_during_the_build_is_an_interruption_not_a_compiler_error(tmp_p
     compiler.write_text(f"#!/bin/sh\ntouch {tmp_path}/compiling\nexec sleep 30\n")
     compiler.chmod(0o755)
     environment = puffer_environment | {"CXX": str(compiler), "PUFFER_CACHE": str(tmp_path / "cache")}
-    command = [sys.executable, "-m", "pufferlib", "train", "--plan", str(tmp_path / "plan.json"), "--run-dir", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "pufferlib",
+        "train",
+        "--plan",
+        str(tmp_path / "plan.json"),
+        "--run-dir",
+        str(tmp_path),
+    ]
     process = subprocess.Popen(
         command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         text=True, start_new_session=True,
@@ -95,7 +104,9 @@ def test_a_signal_during_the_build_is_an_interruption_not_a_compiler_error(tmp_p
 
 def test_a_second_signal_ends_at_once(tmp_path, puffer_environment):
     """An iteration of some seconds: the first signal waits for its end, the second does not."""
-    plan = short_plan("breakout", hidden=(512, 512), num_envs=512, horizon=64, minibatch_size=512 * 64, update_epochs=10)
+    plan = short_plan(
+        "breakout", hidden=(512, 512), num_envs=512, horizon=64, minibatch_size=512 * 64, update_epochs=10
+    )
     write_plan(tmp_path, plan)
     process = begin(tmp_path, puffer_environment)
     try:

@@ -69,7 +69,9 @@ def engine_loss(trainer, batch, lanes, padding=0.0):
             array[..., batch[name].shape[-1] :] = padding
         return array
 
-    x, old, values, advantages = (lane_array(n, numpy.float32) for n in ("x", "log_probabilities", "values", "advantages"))
+    x, old, values, advantages = (
+        lane_array(n, numpy.float32) for n in ("x", "log_probabilities", "values", "advantages")
+    )
     actions = lane_array("actions", numpy.int32)
     count = sum(value.size for value in tensors_of(trainer, "policy.").values())
     gradient = numpy.full(count, 7.0, numpy.float32)
@@ -95,7 +97,9 @@ def make_batch(trainer, weights, activation, generator, steps, rows, spread):
             at += size
         old[t], values[t] = total, out[-1]
     # Distances are kept off the edges of the clipping, where the loss has no derivative to compare with.
-    shifts = generator.choice([-1.5, -0.5, 0.5, 1.5], size=(2, steps, rows)) * generator.uniform(0.8, 1.2, size=(2, steps, rows))
+    shifts = generator.choice([-1.5, -0.5, 0.5, 1.5], size=(2, steps, rows)) * generator.uniform(
+        0.8, 1.2, size=(2, steps, rows)
+    )
     batch = {"x": x, "actions": actions, "advantages": generator.normal(size=(steps, rows))}
     batch["log_probabilities"] = old + shifts[0] * spread
     batch["values"] = values + shifts[1] * spread * 1.7
@@ -164,7 +168,14 @@ def single(trainer, log_ratio, advantage, value_shift=0.0):
 
 @pytest.mark.parametrize(
     ("log_ratio", "advantage", "flows"),
-    [(0.3, 1.0, False), (0.3, -1.0, True), (-0.3, 1.0, True), (-0.3, -1.0, False), (0.1, 1.0, True), (-0.1, -1.0, True)],
+    [
+        (0.3, 1.0, False),
+        (0.3, -1.0, True),
+        (-0.3, 1.0, True),
+        (-0.3, -1.0, False),
+        (0.1, 1.0, True),
+        (-0.1, -1.0, True),
+    ],
 )
 def test_the_policy_is_clipped_only_where_the_ratio_ran_away_in_its_favour(trainer_for, log_ratio, advantage, flows):
     trainer = trainer_for((2,), vf_coef=0.0)
@@ -226,7 +237,16 @@ def test_any_single_sample(shared_trainer, logits, action, log_ratio, advantage)
 def shared_trainer(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shared")
     header = write_environment(folder, "five", action="DISCRETE(5)")
-    plan = short_plan("five", folder, hidden=(3,), num_envs=64, minibatch_size=1024, clip_coef=CLIP, vf_clip_coef=VALUE_CLIP, ent_coef=0.01)
+    plan = short_plan(
+        "five",
+        folder,
+        hidden=(3,),
+        num_envs=64,
+        minibatch_size=1024,
+        clip_coef=CLIP,
+        vf_clip_coef=VALUE_CLIP,
+        ent_coef=0.01,
+    )
     trainer = Trainer(load(header.resolve()), plan, 1)
     yield trainer
     trainer.close()

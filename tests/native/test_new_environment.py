@@ -93,7 +93,9 @@ def test_an_environment_without_settings_and_statistics_is_complete(tmp_path, pu
 def test_shapes_that_the_built_in_ones_do_not_have(tmp_path, make_trainer, pieces, dtype, shape):
     write_environment(tmp_path, "shapes", **pieces)
     agents = pieces.get("agents", 1)
-    trainer = make_trainer("shapes", tmp_path, num_envs=4, horizon=24, minibatch_size=4 * 24 * agents, hidden=(9,), workers=2)
+    trainer = make_trainer(
+        "shapes", tmp_path, num_envs=4, horizon=24, minibatch_size=4 * 24 * agents, hidden=(9,), workers=2
+    )
     assert trainer.environment.describe()["observation"] == {"dtype": dtype, "shape": shape}
     for i in range(3):
         metrics = trainer.iterate()

@@ -11,7 +11,7 @@ from pufferlib.engine import NotFinite
 from .small_environments import COUNT, write_environment
 from .training_runs import assert_verifies, short_plan, write_plan
 
-NAN, INFINITY = "__builtin_nanf(\"\")", "__builtin_inff()"
+NAN, INFINITY = '__builtin_nanf("")', "__builtin_inff()"
 # Environment 77 of 128 is in the second tile; step 37 is in the third iteration of 16 steps.
 WHERE = "index_of(s) == 77 && s->age == 37"
 
@@ -32,7 +32,9 @@ def spoilt(kind):
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
-@pytest.mark.parametrize("kind", ["observation", "infinite observation", "reward", "nan reward", "loss", "largest loss"])
+@pytest.mark.parametrize(
+    "kind", ["observation", "infinite observation", "reward", "nan reward", "loss", "largest loss"]
+)
 def test_environment_step_and_field_are_named(tmp_path, make_trainer, kind, activation):
     pieces, field, step = spoilt(kind)
     write_environment(tmp_path, "spoilt", **pieces)
@@ -102,7 +104,9 @@ def test_the_weights_are_those_before_the_failing_update(tmp_path, make_trainer)
 
 
 def test_an_evaluation_stops_too(tmp_path, make_trainer):
-    write_environment(tmp_path, "spoilt", observe=f"if (index_of(s) == 70 && s->steps == 40) row[0][0] = {NAN};", step="")
+    write_environment(
+        tmp_path, "spoilt", observe=f"if (index_of(s) == 70 && s->steps == 40) row[0][0] = {NAN};", step=""
+    )
     trainer = make_trainer("spoilt", tmp_path)
     with pytest.raises(NotFinite) as caught:
         trainer.evaluate(100, 1, max_steps=100)

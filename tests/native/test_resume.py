@@ -13,7 +13,15 @@ import time
 import pytest
 
 from .small_environments import write_environment
-from .training_runs import assert_log_is_whole, assert_verifies, checkpoints, parts, read_manifest, short_plan, write_plan
+from .training_runs import (
+    assert_log_is_whole,
+    assert_verifies,
+    checkpoints,
+    parts,
+    read_manifest,
+    short_plan,
+    write_plan,
+)
 
 KILLS = 30
 PLAN = {"total_timesteps": 128 * 16 * 80, "hidden": (32, 32)}  # about a second, a checkpoint an iteration

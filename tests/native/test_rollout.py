@@ -26,7 +26,9 @@ def driver(tmp_path_factory):
     subprocess.run([*find_compiler().command, *flags, str(source), "-o", str(program)], check=True, timeout=120)
 
     def run(*arguments):
-        done = subprocess.run([str(program), *map(str, arguments)], capture_output=True, text=True, timeout=30, check=True)
+        done = subprocess.run(
+            [str(program), *map(str, arguments)], capture_output=True, text=True, timeout=30, check=True
+        )
         found = json.loads(done.stdout)
         for name in ("values", "final_values", "terminals", "truncations", "actions", "log_probabilities"):
             found[name] = numpy.array(found[name]).reshape(-1, found["lanes"])
@@ -145,7 +147,9 @@ def test_an_evaluation_counts_the_first_episode_of_each_environment(tmp_path, ma
 
 
 @pytest.mark.parametrize(("cut", "value"), [("truncate_all", 10.0), ("terminate_all", (3.439 + 2.71 + 1.9 + 1.0) / 4)])
-def test_values_learn_what_follows_a_truncated_step_and_nothing_after_a_terminal_one(tmp_path, make_trainer, cut, value):
+def test_values_learn_what_follows_a_truncated_step_and_nothing_after_a_terminal_one(
+    tmp_path, make_trainer, cut, value
+):
     """A reward of 1 a step, episodes of 4 steps that nothing observed tells apart, discount 0.9."""
     step = f"out->reward[0] = 1.0f; if (s->steps >= 4) {cut}(out);"
     write_environment(tmp_path, cut, step=step, observe="row[0][0] = 1.0f;")

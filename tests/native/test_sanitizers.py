@@ -60,7 +60,6 @@ def header(request, tmp_path):
     return OCEAN / request.param / f"{request.param}.h"
 
 
-@pytest.mark.slow
 @pytest.mark.sanitize
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_engine_is_clean(engine_objects, header, kind, tmp_path):

@@ -46,7 +46,12 @@ def test_the_schema_has_the_engines_policies():
     policy = SCHEMA["properties"]["policy"]["properties"]
     assert policy["network"]["enum"] == list(NETWORKS) and policy["activation"]["enum"] == list(ACTIVATIONS)
     hidden = policy["hidden"]
-    assert (hidden["minItems"], hidden["maxItems"], hidden["items"]["minimum"], hidden["items"]["maximum"]) == (1, 8, 1, 1024)
+    assert (hidden["minItems"], hidden["maxItems"], hidden["items"]["minimum"], hidden["items"]["maximum"]) == (
+        1,
+        8,
+        1,
+        1024,
+    )
 
 
 def test_the_profile_states_the_librarys_tiles_and_slices():

@@ -55,6 +55,17 @@ LANE_FN vi load(const int32_t* p) {
     memcpy(&v, p, sizeof v);
     return v;
 }
+// The same, kept in a register: where a vector is used several times, compilers like to load it anew for each use, and the
+// loads, not the arithmetic, then set the pace.
+LANE_FN vf load_once(const float* p) {
+    vf v = load(p);
+#if LANE_WIDTH == 16
+    asm("" : "+v"(v));
+#elif LANE_WIDTH > 1 && defined(__x86_64__)
+    asm("" : "+x"(v));
+#endif
+    return v;
+}
 LANE_FN void store(float* p, vf v) { memcpy(p, &v, sizeof v); }
 LANE_FN void store(int32_t* p, vi v) { memcpy(p, &v, sizeof v); }
 LANE_FN vf splat(float x) { return vf{} + x; }

@@ -27,7 +27,7 @@ LANE_FN void product_block(const float* w, int row_step, int k_step, int k_count
     const float* column = x + lane;
     for (int k = 0; k < k_count; ++k) {
         vf v[C];
-        for (int c = 0; c < C; ++c) v[c] = load(column + c * LANE_WIDTH);
+        for (int c = 0; c < C; ++c) v[c] = load_once(column + c * LANE_WIDTH);
         for (int r = 0; r < R; ++r) {
             const float weight = w[r * row_step + k * k_step];
             for (int c = 0; c < C; ++c) acc[r][c] += v[c] * weight;
@@ -115,8 +115,8 @@ static inline void product_gradient_blocks(const float* dy, const float* x, int 
                 const float* b = x + t * x_step;
                 for (int l = 0; l < lanes; l += LANE_WIDTH) {
                     vf left[R], right[K];
-                    for (int k = 0; k < K; ++k) right[k] = load(b + offset_k[k] + l);
-                    for (int r = 0; r < R; ++r) left[r] = load(a + offset_r[r] + l);
+                    for (int k = 0; k < K; ++k) right[k] = load_once(b + offset_k[k] + l);
+                    for (int r = 0; r < R; ++r) left[r] = load_once(a + offset_r[r] + l);
 #pragma GCC unroll 16
                     for (int i = 0; i < LANE_WIDTH; ++i) acc[i] += left[i / K] * right[i % K];
                 }
