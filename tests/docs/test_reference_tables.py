@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -117,10 +118,8 @@ def test_the_table_of_shipped_environments_is_what_they_say_of_themselves() -> N
 
 def test_every_flag_of_train_is_in_the_table_of_flags(run: Callable[..., Any]) -> None:
     text = " ".join(" ".join([flag, *cells]) for flag, cells in rows("training.md", "Start").items())
-    import sys
-
     helped = run(
         [sys.executable, "-m", "pufferlib", "train", "--help"], env={"PYTHONPATH": str(ROOT / "native_profile")}
     ).stdout
     for flag in set(re.findall(r"--[a-z][\w.-]*", helped)) - {"--help"}:
-        assert flag in text or flag.startswith("--train."), flag
+        assert flag in text or flag.startswith(("--train.", "--env.")), flag

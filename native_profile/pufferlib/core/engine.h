@@ -7,6 +7,7 @@
 #include "environment_abi.h"
 
 #define PUFFER_ENGINE_ABI 1
+#define PUFFER_API __attribute__((visibility("default")))
 
 extern "C" {
 

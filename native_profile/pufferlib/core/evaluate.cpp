@@ -38,7 +38,7 @@ struct FirstEpisodes {
 
 bool Trainer::evaluate(int episodes, uint64_t seed, bool greedy, int64_t max_steps, float* returns, int32_t* lengths,
                        double* statistics, PufferError* error) {
-    const int per_tile = std::max(1, TILE_LANES / environment_->agents), agents = environment_->agents;
+    const int per_tile = envs_per_tile(environment_), agents = environment_->agents;
     const int count = (episodes + per_tile - 1) / per_tile;
     const size_t kinds = (size_t)environment_->num_statistics;
     const int horizon = (int)std::min<int64_t>(32, max_steps);

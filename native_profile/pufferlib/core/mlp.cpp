@@ -82,7 +82,8 @@ public:
 
     void backward(const float* params, const float* x, int steps, int lanes, const float* out_gradient, float* tape,
                   float* gradient) const override {
-        float* output[MLP_MAX_HIDDEN] = {};  // of each hidden layer: its activations, then their gradient in the same place
+        float* output[MLP_MAX_HIDDEN] =
+            {};  // of each hidden layer: its activations, then their gradient in the same place
         const bool gelu = layout_.activation == ACTIVATION_GELU;
         for (int i = 0; i + 1 < layout_.layers; ++i) {
             output[i] = tape;

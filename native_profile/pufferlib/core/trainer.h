@@ -134,5 +134,12 @@ struct TilePolicy {
 void set_error(PufferError* error, int code, int64_t environment, int64_t step, const std::string& field,
                const std::string& message);
 ActionHeads action_heads(const PufferEnvironment* environment);
+int envs_per_tile(const PufferEnvironment* environment);
+int round_up(int n, int step);
 // Lays out a tile of `envs` environments for `horizon` steps in memory of its own.
 Tile make_tile(const PufferEnvironment* environment, int envs, int64_t first_agent, int horizon);
+
+// The handle of the C interface.
+struct PufferTrainer : Trainer {
+    using Trainer::Trainer;
+};
