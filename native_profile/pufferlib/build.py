@@ -80,7 +80,7 @@ def build_environment(header: Path) -> Library:
     header = header.resolve()
     sources = [*sorted(p for p in header.parent.iterdir() if p.suffix == ".h"), CORE / "environment_library.cpp"]
     sources += [p for p in engine_sources() if p.suffix == ".h"]
-    flags = (*_ENVIRONMENT_FLAGS, "-I", str(header.parent), f'-DENV_HEADER="{header.name}"')
+    flags = (*_ENVIRONMENT_FLAGS, f'-DENV_HEADER="{header}"')
     return _build(f"environment-{header.stem}", [CORE / "environment_library.cpp"], sources, flags)
 
 
@@ -96,8 +96,8 @@ def _build(name: str, units: list[Path], sources: list[Path], flags: tuple[str, 
     compiler = find_compiler()
     tuned = (*_COMMON, _native_flag(), *flags)
     sources_sha256 = digest_of_files(sources)
-    # Flags name folders of this copy of the sources: their contents are in the digest, their place does not matter.
-    options = " ".join(f for f in tuned if not f.startswith("/"))
+    # What a flag says of places is left out: the contents are in the digest, where they stand does not matter.
+    options = " ".join(f for f in tuned if not f.startswith("-DENV_HEADER"))
     key = hashlib.sha256(
         "\n".join([name, sources_sha256, compiler.identity, options, processor_identity()]).encode()
     ).hexdigest()

@@ -1,7 +1,7 @@
 """SIGINT and SIGTERM as a flag that the training loop looks at between iterations; a second signal ends at once.
 
-Python runs a signal's handler only between two of its own instructions, so not while the engine works. The second signal
-must not wait for that: a thread hears of it through the descriptor that Python writes to from the real handler.
+Python runs a signal's handler only between two of its own instructions, so not while the engine works. The second
+signal must not wait for that: a thread hears of it through the descriptor that Python writes to from the real handler.
 """
 
 from __future__ import annotations

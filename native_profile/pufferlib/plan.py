@@ -52,7 +52,8 @@ def make_plan(
     """A plan for an environment: defaults, then what its folder recommends, then what was chosen."""
     shipped = shipped_settings(find_header(name, env_path))
     defaults = {s.name: s.default for s in TRAIN_SETTINGS.values()}
-    merged = {**defaults, **shipped.get("train", {}), **train}
+    goal = {"target_return": shipped["goal"]["return"]} if "return" in shipped.get("goal", {}) else {}
+    merged = {**defaults, **shipped.get("train", {}), **goal, **train}
     plan: dict[str, Any] = {
         "schema": SCHEMA,
         "run": run,

@@ -46,13 +46,13 @@ TRAIN_SETTINGS = {
         TrainSetting(
             "target_return", "return", None, -1e12, 1e12, "end when the last 100 episodes reach this mean return"
         ),
-        _int("num_envs", 2048, 1, 1_048_576, "environments stepped side by side"),
+        _int("num_envs", 512, 1, 1_048_576, "environments stepped side by side"),
         _int("horizon", 32, 1, 65536, "steps of every environment between two updates"),
         _int(
-            "minibatch_size", 16384, 1, 2**31 - 1, "samples of one optimizer step; divides num_envs x agents x horizon"
+            "minibatch_size", 4096, 1, 2**31 - 1, "samples of one optimizer step; divides num_envs x agents x horizon"
         ),
-        _int("update_epochs", 2, 1, 100, "passes over a batch"),
-        _float("learning_rate", 0.003, 1e-12, 10.0, "of Adam, before annealing"),
+        _int("update_epochs", 4, 1, 100, "passes over a batch"),
+        _float("learning_rate", 0.002, 1e-12, 10.0, "of Adam, before annealing"),
         TrainSetting(
             "anneal_lr", "choice", "linear", 0, 0, "how the learning rate falls over total_timesteps", ANNEALS
         ),
@@ -61,8 +61,8 @@ TRAIN_SETTINGS = {
         _float("gae_lambda", 0.95, 0.0, 1.0, "decay of generalized advantage estimation"),
         _float("clip_coef", 0.2, 1e-6, 10.0, "policy ratios count up to 1 +- this"),
         _float("vf_coef", 0.5, 0.0, 1000.0, "weight of the value loss"),
-        _float("vf_clip_coef", 0.2, 1e-6, 1e6, "values count up to this far from the old ones"),
-        _float("ent_coef", 0.0, 0.0, 100.0, "weight of the entropy bonus"),
+        _float("vf_clip_coef", 10.0, 1e-6, 1e6, "values count up to this far from the old ones"),
+        _float("ent_coef", 0.002, 0.0, 100.0, "weight of the entropy bonus"),
         _float("max_grad_norm", 0.5, 1e-9, 1e6, "longer gradients are shortened to this"),
         _float("adam_beta1", 0.9, 0.0, 0.999999, "decay of Adam's mean"),
         _float("adam_beta2", 0.999, 0.0, 0.99999999, "decay of Adam's square mean"),

@@ -118,6 +118,7 @@ class Run:
         self.trainer.restore(stored.fill)
         self.step, self.iteration, self.named = manifest["step"], manifest["iteration"], manifest["checkpoint"]
         self.saved = (self.iteration, self.step)
+        checkpoint.remove_others(self.run_dir, stored.path.name)
         self.goal_reached, self.weights = manifest["goal_reached"], manifest["weights_sha256"]
         self.log = MetricsLog(self.run_dir, self.step)
         self.seconds["train"] = self.log.seconds_before

@@ -1,4 +1,4 @@
-"""The tables of environments.md and training.md say what the engine says: settings, log fields, shipped environments."""
+"""The tables of environments.md and training.md say what the engine says: settings, log, run folder, environments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def rows(document: str, heading: str, table: int = 0) -> dict[str, list[str]]:
-    """The ``table``-th table under a second-level heading: the first column's names to the other cells, without backticks."""
+    """A table under a second-level heading: the names in its first column to the other cells, without backticks."""
     text = (ROOT / "references" / document).read_text(encoding="utf-8")
     section = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     assert section, f"{document} has no section {heading!r}"

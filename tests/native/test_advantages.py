@@ -12,8 +12,9 @@ from pufferlib.engine import load_engine
 from .conftest import padded, pointer
 
 
-def reference(rewards, values, final_values, terminals, truncations, gamma, decay):
-    """Equation 16 of the GAE paper as it is written: a sum of discounted errors up to the end of the episode. One lane."""
+def reference(lane, gamma, decay):
+    """Equation 16 of the GAE paper as it is written: discounted errors up to the end of the episode. One lane."""
+    rewards, values, final_values, terminals, truncations = lane
     horizon = len(rewards)
     errors = []
     for t in range(horizon):
@@ -67,7 +68,8 @@ def test_equal_to_the_definition(seed, horizon, rows, gamma, decay, ends):
     got = engine(rewards, values, final_values, terminals, truncations, gamma, decay)
     for lane in range(rows):
         columns = [a[:, lane].astype(float) for a in (rewards, values, final_values, terminals, truncations)]
-        numpy.testing.assert_allclose(got[:, lane], reference(*columns, gamma, decay), rtol=1e-4, atol=1e-4)
+        expected = reference(columns, gamma, decay)
+        numpy.testing.assert_allclose(got[:, lane], expected, rtol=1e-4, atol=1e-4)
 
 
 def one_lane(terminal, truncated):

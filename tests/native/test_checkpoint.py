@@ -1,4 +1,4 @@
-"""Checkpoints are safetensors files, any damage to one is noticed, and what is not one is refused before it costs memory."""
+"""Checkpoints are safetensors files; any damage is noticed, and what is none is refused before it costs memory."""
 
 from __future__ import annotations
 
@@ -116,6 +116,7 @@ BOMBS = {
     "not an object": pack(b"[1]"),
     "not UTF-8": pack(b'{"\xff": 1}'),
 }
+ONE = json.dumps(entry([1], 0, 4)).encode()
 # The reference library leaves these to its JSON parser or to the caller; ours refuses them as well.
 STRICTER = {
     "one name twice": pack(

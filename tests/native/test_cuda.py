@@ -13,14 +13,12 @@ from pufferlib.environments import names
 
 @pytest.mark.parametrize("name", names())
 def test_the_rollout_compiles_for_a_gpu(tmp_path, name):
-    nvcc = find_nvcc()
-    if nvcc is None:
-        pytest.skip("no nvcc on the path: the rollout was not compiled for a GPU")
+    nvcc = find_nvcc() or pytest.skip("no nvcc on the path: the rollout was not compiled for a GPU")
     header = OCEAN / name / f"{name}.h"
     includes = [f"-I{CORE}", f"-I{CORE / 'include'}", f'-DENV_HEADER="{header}"']
     flags = ["-std=c++17", "-arch=sm_80", "-ptx", "--Werror", "all-warnings"]
     done = subprocess.run(
-        [nvcc, *flags, *includes, str(CORE / "rollout.cu"), "-o", str(tmp_path / "rollout.ptx")],
+        [str(nvcc), *flags, *includes, str(CORE / "rollout.cu"), "-o", str(tmp_path / "rollout.ptx")],
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 import pytest
 
 from .training_runs import assert_log_is_whole, assert_verifies, read_manifest, short_plan, write_plan
 
-PLAN = {"total_timesteps": 128 * 16 * 200, "hidden": (32,), "checkpoint_interval": 1000}
+PLAN: dict[str, Any] = {"total_timesteps": 128 * 16 * 800, "hidden": (32,), "checkpoint_interval": 1000}
 
 
 def begin(folder, environment, *words):
@@ -40,7 +42,7 @@ def uninterrupted(tmp_path_factory):
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_the_run_in_good_order(tmp_path, puffer_environment, uninterrupted, puffer, number, status):
-    if read_manifest(uninterrupted) is None:
+    if not read_manifest(uninterrupted):
         done = puffer("train", "--plan", uninterrupted / "plan.json", "--run-dir", uninterrupted, timeout=300)
         assert done.returncode == 0, done.stderr
     write_plan(tmp_path, short_plan("cartpole", **PLAN))
@@ -90,8 +92,6 @@ def test_a_signal_during_the_build_is_an_interruption_not_a_compiler_error(tmp_p
     )  # fmt: skip
     try:
         wait_until((tmp_path / "compiling").exists, process)
-        import os
-
         os.killpg(process.pid, signal.SIGINT)
         _, errors = process.communicate(timeout=20)
     finally:

@@ -23,7 +23,7 @@ CLIP, VALUE_CLIP = 0.2, 0.3
 
 
 def reference_loss(weights, batch, sizes, activation, vf_coef, ent_coef):
-    """Mean over samples of clipped surrogate + vf_coef * clipped value loss - ent_coef * entropy. batch: (steps, ..., rows)."""
+    """Mean over samples of clipped surrogate + vf_coef * value loss - ent_coef * entropy. batch: (steps, ..., rows)."""
     total = 0.0
     for t in range(batch["x"].shape[0]):
         out = reference_outputs(weights, batch["x"][t], activation)

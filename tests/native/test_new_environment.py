@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 import sys
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,9 @@ from .small_environments import write_environment
 from .training_runs import assert_verifies
 
 FLAGS = ["--train.total-timesteps", 4096, "--train.num-envs", 64, "--train.horizon", 16, "--train.minibatch-size", 1024]
-GUESS = {
+GUESS: dict[str, Any] = {
     "action": "DISCRETE(3)",
-    "settings": 'SETTING(int, max_steps, 8, 1, 100, "steps") SETTING(float, pay, 2.0, 0.0, 10.0, "for the right guess")',
+    "settings": 'SETTING(int, max_steps, 8, 1, 100, "steps") SETTING(float, pay, 2.0, 0.0, 10.0, "for a right guess")',
     "statistics": 'STATISTIC(length, "steps of the episode")',
     "step": "out->reward[0] = action[0][0] == 2 ? c->pay : 0.0f; if (s->steps >= c->max_steps) truncate_all(out);",
     "finish": "out->length = (float)s->steps;",

@@ -1,4 +1,4 @@
-"""A number that is not finite stops the run: environment, step and field are named, and the last good checkpoint stays."""
+"""A number that is not finite stops the run: environment, step and field are named; the last good checkpoint stays."""
 
 from __future__ import annotations
 

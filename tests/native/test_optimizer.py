@@ -14,8 +14,9 @@ from pufferlib.engine import load_engine
 from .conftest import pointer, tensors_of
 
 
-def adam(gradient, parameters, first, second, rate, beta1, beta2, epsilon, scale, updates):
-    """Algorithm 1 of the Adam paper in float64, on a gradient shortened by ``scale``."""
+def adam(arrays, rate, beta1, beta2, epsilon, scale, updates):
+    """Algorithm 1 of the Adam paper in float64: (gradient, parameters, two moments), with a shortened gradient."""
+    gradient, parameters, first, second = arrays
     g = gradient * scale
     m = beta1 * first + (1 - beta1) * g
     v = beta2 * second + (1 - beta2) * g * g
@@ -36,10 +37,10 @@ def test_a_step_equals_the_paper(seed, count, rate, betas, scale, updates):
     gradient, parameters, first = generator.normal(size=(3, count)).astype(numpy.float32)
     second = generator.uniform(0.1, 1, count).astype(numpy.float32)
     wide = [a.astype(numpy.float64) for a in (gradient, parameters, first, second)]
-    expected = adam(*wide, rate, *betas, 1e-8, scale, updates)
-    load_engine()[0].puffer_test_adam(
-        pointer(gradient), pointer(parameters), pointer(first), pointer(second), count, rate, *betas, 1e-8, scale, updates
-    )  # fmt: skip
+    beta1, beta2 = betas
+    expected = adam(wide, rate, beta1, beta2, 1e-8, scale, updates)
+    arrays = [pointer(array) for array in (gradient, parameters, first, second)]
+    load_engine()[0].puffer_test_adam(*arrays, count, rate, beta1, beta2, 1e-8, scale, updates)
     for got, wanted in zip((parameters, first, second), expected, strict=True):
         numpy.testing.assert_allclose(got, wanted, rtol=2e-4, atol=1e-5 * max(1.0, rate / 1e-2))
 

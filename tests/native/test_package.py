@@ -50,7 +50,10 @@ def test_help_comes_at_once():
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="affinity can be set on Linux only")
 def test_cores_follow_the_affinity():
-    code = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))]); from pufferlib.cores import usable_cores; print(usable_cores())"
+    code = (
+        "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))]); "
+        "from pufferlib.cores import usable_cores; print(usable_cores())"
+    )
     assert python("-c", code).stdout.strip() == "1"
 
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,10 @@ from .training_runs import (
 )
 
 KILLS = 30
-PLAN = {"total_timesteps": 128 * 16 * 80, "hidden": (32, 32)}  # about a second, a checkpoint an iteration
+PLAN: dict[str, Any] = {
+    "total_timesteps": 128 * 16 * 80,
+    "hidden": (32, 32),
+}  # a second, a checkpoint an iteration
 
 
 @pytest.fixture
@@ -93,7 +97,7 @@ def test_thirty_kills_change_nothing(tmp_path, start, puffer):
                     kills += 1
             finished = process.wait(120) == 0
             manifest = read_manifest(folder)
-            if manifest is not None:
+            if manifest:
                 assert_verifies(folder)
                 assert manifest["status"] == ("complete" if finished else manifest["status"])
             resume = True
@@ -116,7 +120,7 @@ def interrupted(tmp_path, start):
     write_plan(folder, short_plan("cartpole", **PLAN))
     process = start(folder)
     deadline = time.monotonic() + 60
-    while (read_manifest(folder) or {"step": 0})["step"] < 8000:
+    while read_manifest(folder).get("step", 0) < 8000:
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.01)
     process.kill()

@@ -6,6 +6,7 @@ import collections
 import json
 import math
 import subprocess
+from typing import Any
 
 import numpy
 import pytest
@@ -84,12 +85,12 @@ def test_a_bad_observation_is_named_by_step_and_lane(driver):
 
 
 def test_a_bad_last_observation_is_named_where_the_episode_was_cut_only(driver):
-    """Lane 6 is truncated at count 5: what it saw last stands for its future. Lane 5 ends by the rules at 4: nothing does."""
+    """Lane 6 is truncated at count 5: what it saw last stands for its future. Lane 5 ends by the rules at 4."""
     assert driver(20, 1, 10, 1, 6, 5)["fault"] == [5, 6, 0]
     assert driver(20, 1, 10, 1, 5, 4)["fault"] == [-1, -1, -1]
 
 
-EPISODES = {
+EPISODES: dict[str, Any] = {
     # Environment i: episodes of 3 + i % 5 steps that pay i a step.
     "step": "out->reward[0] = (float)index_of(s); if (s->steps >= 3 + index_of(s) % 5) terminate_all(out);",
     "statistics": 'STATISTIC(index, "the environment\'s index") STATISTIC(age, "steps since the run began")',
@@ -101,7 +102,8 @@ EPISODES = {
 def test_means_are_over_the_last_hundred_episodes_in_order_of_time(tmp_path, make_trainer, workers):
     write_environment(tmp_path, "episodes", **EPISODES)
     trainer = make_trainer("episodes", tmp_path, num_envs=192, horizon=16, minibatch_size=1024, workers=workers)
-    recent, finished, step = collections.deque(maxlen=100), 0, 0
+    recent: collections.deque[tuple[int, int, int]] = collections.deque(maxlen=100)
+    finished, step = 0, 0
     for _ in range(4):
         here = []
         for _ in range(16):

@@ -11,8 +11,8 @@ from typing import Any
 
 from pufferlib.plan import make_plan
 
-# A second of training with many checkpoints: two minibatches an iteration, several tiles, and no goal that ends it early.
-SHORT = {
+# A short run with many checkpoints: two minibatches an iteration, several tiles, and no goal that ends it early.
+SHORT: dict[str, Any] = {
     "total_timesteps": 128 * 16 * 40,
     "target_return": None,
     "num_envs": 128,
@@ -49,16 +49,16 @@ def write_plan(folder: Path, plan: dict[str, Any]) -> Path:
     return path
 
 
-def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """The manifest, parsed; None when there is none yet. A torn one fails the test here."""
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest, parsed; empty when there is none yet. A torn one fails the test here."""
     path = folder / "manifest.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def assert_verifies(folder: Path) -> dict[str, Any]:
     """The manifest names a checkpoint whose size and digest are as it says, made from this folder's plan."""
     manifest = read_manifest(folder)
-    assert manifest is not None, f"{folder} has no manifest"
+    assert manifest, f"{folder} has no manifest"
     named = manifest["checkpoint"]
     content = (folder / named["file"]).read_bytes()
     assert len(content) == named["bytes"]
