@@ -41,7 +41,7 @@ def test_moves_and_walls(board, action, row, column):
 
 
 def test_reaching_the_goal_pays_and_ends(board):
-    """A step nearer pays 0.1, one away costs 0.1, each costs 0.01; the step onto the goal pays 1 more and is terminal."""
+    """A step nearer pays 0.1, one away costs 0.1, each costs 0.01; the step onto the goal pays 1 more and ends."""
     board.state.goal = CENTRE * SIDE + CENTRE + 2
     board.step(LEFT)
     assert board.reward == pytest.approx([-0.11])

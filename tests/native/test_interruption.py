@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from .small_environments import write_environment
 from .training_runs import assert_log_is_whole, assert_verifies, read_manifest, short_plan, write_plan
 
-PLAN: dict[str, Any] = {"total_timesteps": 128 * 16 * 800, "hidden": (32,), "checkpoint_interval": 1000}
+PLAN: dict[str, Any] = {"total_timesteps": 128 * 16 * 3000, "hidden": (32,), "checkpoint_interval": 1000}
 
 
 def begin(folder, environment, *words):
@@ -123,3 +124,26 @@ def test_a_second_signal_ends_at_once(tmp_path, puffer_environment):
         process.communicate()
     assert process.returncode == 130, errors
     assert assert_verifies(tmp_path)["step"] == 0
+
+
+def test_a_signal_during_the_evaluation_leaves_it_to_the_resumed_run(tmp_path, puffer, puffer_environment):
+    outside, folder = tmp_path / "outside", tmp_path / "run"
+    write_environment(outside, "long", step="out->reward[0] = 1.0f; if (s->steps >= 60000) truncate_all(out);")
+    plan = short_plan("long", outside, total_timesteps=128 * 16 * 2, hidden=(64,))
+    plan["evaluation"]["episodes"] = 256
+    write_plan(folder, plan)
+    process = begin(folder, puffer_environment)
+    try:
+        wait_until(lambda: read_manifest(folder).get("reason") == "trained", process)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 130, errors
+    manifest = assert_verifies(folder)
+    assert (manifest["status"], manifest["evaluation"]) == ("interrupted", None)
+    assert puffer("train", "--plan", folder / "plan.json", "--run-dir", folder, "--resume").returncode == 0
+    ended = assert_verifies(folder)
+    assert ended["status"] == "complete" and ended["weights_sha256"] == manifest["weights_sha256"]
+    assert ended["evaluation"]["return_mean"] == 60000

@@ -20,8 +20,8 @@ def run_dir(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """A headless Chromium; the tests that draw are skipped where there is none."""
-    program = find_browser()
-    if program is None:
-        pytest.skip("no chromium, chromium-browser or google-chrome on PATH: the page was not drawn in a browser")
+    program = find_browser() or pytest.skip(
+        "no chromium, chromium-browser or google-chrome on PATH: the page was not drawn in a browser"
+    )
     with Browser(program) as started:
         yield started
