@@ -114,7 +114,7 @@ def trainer_for(tmp_path, make_trainer):
         write_environment(tmp_path, name, action=kind)
         return make_trainer(
             name, tmp_path, activation=activation, hidden=hidden, num_envs=64, minibatch_size=1024,
-            clip_coef=CLIP, vf_clip_coef=VALUE_CLIP, **train,
+            clip_coef=CLIP, vf_clip_coef=VALUE_CLIP, **{"ent_coef": 0.0, "vf_coef": 0.5, **train},
         )  # fmt: skip
 
     return make
@@ -245,6 +245,7 @@ def shared_trainer(tmp_path_factory):
         minibatch_size=1024,
         clip_coef=CLIP,
         vf_clip_coef=VALUE_CLIP,
+        vf_coef=0.5,
         ent_coef=0.01,
     )
     trainer = Trainer(load(header.resolve()), plan, 1)
