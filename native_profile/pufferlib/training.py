@@ -74,7 +74,7 @@ class Run:
             self.progress.say(f"  engine built in {duration(self.seconds['build'])} ({self.trainer.compiler})")
         try:
             if self._take_up():
-                return 0
+                return 1 if self._missed() else 0
             status = self._train(interruption)
             return status if status is not None else self._finish(interruption)
         except NotFinite as error:
@@ -112,7 +112,7 @@ class Run:
             )
         if manifest["status"] == "complete":
             self.progress.say(f"  {self.run_dir} is complete: nothing to resume")
-            self.named = manifest["checkpoint"]
+            self.named, self.goal_reached = manifest["checkpoint"], manifest["goal_reached"]
             self._report()
             return True
         self.trainer.restore(stored.fill)
@@ -171,8 +171,8 @@ class Run:
         self.evaluation = _summary(played, wanted["seed"])
         self._write_replay(wanted["seed"])
         self.seconds["evaluate"] = time.perf_counter() - began
+        missed = self._missed()
         target = self.plan["train"]["target_return"]
-        missed = target is not None and not self.goal_reached
         reason = f"the budget ran out before the mean return reached {target:g}" if missed else "trained"
         self._write_manifest("complete", reason)
         self._report()
@@ -182,6 +182,10 @@ class Run:
             self.progress.say(f"  {reason}")
         self.log.close()
         return 1 if missed else 0
+
+    def _missed(self) -> bool:
+        """Whether there was a goal and the budget ran out before it."""
+        return self.plan["train"]["target_return"] is not None and not self.goal_reached
 
     def _save(self, status: str, reason: str) -> None:
         """A checkpoint of the present moment, then the manifest that names it, then away with older ones."""
