@@ -162,7 +162,7 @@ def test_the_limits_of_the_machine_compile_and_run(tmp_path):
 
 def test_the_arithmetic_of_a_step_is_counted():
     assert contenders.dense_flop((4, 128, 3)) == 2 * (4 * 128 + 128 * 3) == 1792
-    assert contenders.training_flop(1792, 1) == 7168
+    assert contenders.training_flop(1792, 1, contenders.dense_flop((4, 128))) == 7168 - 1024
     assert ours.space_sizes("cartpole") == (4, 2) and ours.space_sizes("squared") == (121, 5)
     assert ours.space_sizes("target") == (28, 14) and ours.space_sizes("nothing") is None
 

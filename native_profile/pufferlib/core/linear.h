@@ -141,13 +141,22 @@ static inline void product_gradient(const float* dy, const float* x, int steps, 
         product_gradient_blocks<LANE_WIDTH == 4 ? 2 : 4>(dy, x, steps, rows, columns, lanes, dy_step, x_step, dw);
 }
 
-// db (rows) += sum over steps and lanes of dy (steps, rows, lanes).
+// db (rows) += sum over steps and lanes of dy (steps, rows, lanes). As many rows at once as a vector has lanes.
 static inline void bias_gradient(const float* dy, int steps, int rows, int lanes, size_t dy_step, float* db) {
-    for (int r = 0; r < rows; ++r) {
-        vf acc = vf{};
-        for (int t = 0; t < steps; ++t)
-            for (int l = 0; l < lanes; l += LANE_WIDTH) acc += load(dy + t * dy_step + (size_t)r * lanes + l);
-        db[r] += sum_of(acc);
+    for (int row = 0; row < rows; row += LANE_WIDTH) {
+        vf acc[LANE_WIDTH];
+        const int here = rows - row < LANE_WIDTH ? rows - row : LANE_WIDTH;
+        for (int r = 0; r < LANE_WIDTH; ++r) acc[r] = vf{};
+        for (int r = 0; r < here; ++r) {
+            vf sum = vf{};
+            for (int t = 0; t < steps; ++t)
+                for (int l = 0; l < lanes; l += LANE_WIDTH)
+                    sum += load(dy + t * dy_step + (size_t)(row + r) * lanes + l);
+            acc[r] = sum;
+        }
+        float total[LANE_WIDTH];
+        store(total, fold_all<LANE_WIDTH>(acc));
+        for (int r = 0; r < here; ++r) db[row + r] += total[r];
     }
 }
 #endif

@@ -24,7 +24,7 @@ Workers::Workers(int count) {
 Workers::~Workers() {
     {
         std::lock_guard<std::mutex> lock(mutex_);
-        stop_ = true;
+        stop_.store(true, std::memory_order_relaxed);
         generation_.fetch_add(1, std::memory_order_release);
     }
     wake_.notify_all();
@@ -69,10 +69,7 @@ void Workers::serve(int worker) {
             wake_.wait(lock, [&] { return generation_.load(std::memory_order_acquire) != seen; });
         }
         seen = generation_.load(std::memory_order_acquire);
-        {
-            std::lock_guard<std::mutex> lock(mutex_);
-            if (stop_) return;
-        }
+        if (stop_.load(std::memory_order_relaxed)) return;
         take_items(worker);
         if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
             std::lock_guard<std::mutex> lock(mutex_);

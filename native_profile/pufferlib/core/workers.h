@@ -29,8 +29,9 @@ private:
     std::condition_variable wake_, done_;
     const std::function<void(int, int)>* job_ = nullptr;
     int items_ = 0;
-    std::atomic<int> next_{0};
-    std::atomic<int> busy_{0};             // threads that have not finished the present job
-    std::atomic<unsigned> generation_{0};  // counts jobs; a change is the call to work
-    bool stop_ = false;
+    // Each on a cache line of its own: they are written by different threads at the same time.
+    alignas(64) std::atomic<unsigned> generation_{0};  // counts jobs; a change is the call to work
+    alignas(64) std::atomic<int> next_{0};
+    alignas(64) std::atomic<int> busy_{0};  // threads that have not finished the present job
+    alignas(64) std::atomic<bool> stop_{false};
 };
