@@ -52,7 +52,7 @@ class MetricsLog:
         self._next = 0.0
 
     def due(self, seconds: float) -> bool:
-        """Whether enough time has passed since the last line: 10 ms at first, then half a percent of the run so far."""
+        """Whether half a percent of the run so far has passed since the last line: at first, that is every iteration."""
         return seconds >= self._next
 
     def write(self, line: dict[str, Any]) -> None:
@@ -61,7 +61,7 @@ class MetricsLog:
             self._stream.write(json.dumps(line, separators=(",", ":"), allow_nan=False).encode() + b"\n")
         except OSError as error:
             raise PufferError(f"{self._path} cannot be written: {error.strerror}") from error
-        self._next = line["seconds"] + max(0.01, line["seconds"] / 200)
+        self._next = line["seconds"] * (1 + 1 / 200)
 
     def close(self) -> None:
         """Closes the file."""
