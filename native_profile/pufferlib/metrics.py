@@ -52,7 +52,7 @@ class MetricsLog:
         self._next = 0.0
 
     def due(self, seconds: float) -> bool:
-        """Whether half a percent of the run so far has passed since the last line: at first, that is every iteration."""
+        """Whether half a percent of the run so far has passed since the last line: at first, every iteration."""
         return seconds >= self._next
 
     def write(self, line: dict[str, Any]) -> None:
