@@ -8,6 +8,7 @@ import pytest
 
 from pufferlib.engine import NotFinite
 
+from .conftest import put_tensors, tensors_of
 from .small_environments import COUNT, write_environment
 from .training_runs import assert_verifies, short_plan, write_plan
 
@@ -88,6 +89,20 @@ def test_rewards_that_add_up_to_infinity_are_named(tmp_path, make_trainer):
         trainer.iterate()
     # Backwards from step 14, which pays as step 13 does: from 13 on the sum is too large.
     assert (caught.value.field, caught.value.environment, caught.value.step) == ("advantage", 77, 13)
+
+
+def test_a_gradient_is_traced_to_its_sample(tmp_path, make_trainer):
+    """A huge but finite observation, heads so small that the loss stays finite, and a slope of gelu that overflows."""
+    write_environment(tmp_path, "huge", observe=f"row[0][0] = (Observation)s->steps; if ({WHERE}) row[0][2] = 1e21f;")
+    trainer = make_trainer("huge", tmp_path, activation="gelu", gamma=0.0, learning_rate=1e-12, workers=2)
+    heads = tensors_of(trainer)
+    put_tensors(trainer, {n: 1e-8 * heads[n] for n in ("policy.actor.weight", "policy.critic.weight")})
+    trainer.iterate()
+    trainer.iterate()
+    with pytest.raises(NotFinite) as caught:
+        trainer.iterate()
+    assert caught.value.field == "gradient of hidden.0.weight"
+    assert (caught.value.environment, caught.value.step) == (77, 37)
 
 
 def test_the_weights_are_those_before_the_failing_update(tmp_path, make_trainer):

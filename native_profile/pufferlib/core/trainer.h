@@ -82,6 +82,8 @@ private:
     bool update(const Slice* const* slices, int count, double* sums, double* norm, PufferError* error);
     void name_sample(const Slice& slice, const PpoCoefficients& c, const WorkerScratch& s, const float* x, int steps,
                      PufferError* error) const;
+    void name_gradient(const Slice* const* slices, int count, const PpoCoefficients& c, const std::string& parameter,
+                       PufferError* error) const;
     bool advantages_finite(PufferError* error) const;
     PpoSums learn(const Slice& slice, const PpoCoefficients& c, int worker, float* gradient, PufferError* error);
     WorkerScratch make_scratch(int lanes, int rows, bool learning) const;

@@ -6,59 +6,6 @@
 #include "schedule.h"
 #include "trainer.h"
 
-// Rewards that are finite can still add up to more than a float holds. The last step where they do is where it began.
-bool Trainer::advantages_finite(PufferError* error) const {
-    for (const Slice& slice : slices_) {
-        if (std::isfinite(slice.advantage_sum)) continue;
-        const TileView& v = tiles_[(size_t)slice.tile].view;
-        int at = config_.horizon * v.lanes - 1;
-        while (at > 0 && (at % v.lanes >= v.rows || std::isfinite(v.advantages[at]))) --at;
-        const int64_t environment = (v.first_agent + at % v.lanes) / v.agents;
-        const int64_t step = progress_.iteration * (int64_t)config_.horizon + at / v.lanes;
-        set_error(error, PUFFER_NOT_FINITE, environment, step, "advantage",
-                  "the advantage of environment " + std::to_string(environment) + " is not finite at step " +
-                      std::to_string(step) + ": its rewards or values are too large");
-        return false;
-    }
-    return true;
-}
-
-// Which sample of a slice made its loss non-finite: each is looked at alone, spread over a vector. Where none is, but their
-// sum, the largest is named.
-void Trainer::name_sample(const Slice& slice, const PpoCoefficients& c, const WorkerScratch& s, const float* x,
-                          int steps, PufferError* error) const {
-    const TileView& v = tiles_[(size_t)slice.tile].view;
-    const int outputs = network_->outputs();
-    network_->forward(parameters_.as<float>(), x, steps, v.lanes, s.outputs, s.tape);
-    std::vector<float> out((size_t)outputs * LANE_STEP);
-    std::vector<int32_t> action((size_t)heads_.count * LANE_STEP);
-    float sample[3][LANE_STEP];
-    int worst_step = 0, worst_lane = 0;
-    double worst = -1;
-    for (int t = 0; t < steps && std::isfinite(worst); ++t)
-        for (int l = 0; l < v.rows && std::isfinite(worst); ++l) {
-            const size_t step = (size_t)(slice.step + t);
-            for (int i = 0; i < outputs * LANE_STEP; ++i)
-                out[(size_t)i] = s.outputs[(size_t)(t * outputs + i / LANE_STEP) * v.lanes + l];
-            for (int i = 0; i < heads_.count * LANE_STEP; ++i)
-                action[(size_t)i] = v.actions[(step * heads_.count + i / LANE_STEP) * v.lanes + l];
-            const float* from[3] = {v.log_probabilities, v.values, v.advantages};
-            for (int k = 0; k < 3; ++k) std::fill_n(sample[k], (int)LANE_STEP, from[k][step * v.lanes + l]);
-            const PpoSums one =
-                ppo_loss(out.data(), action.data(), sample[0], sample[1], sample[2], 1, 1, LANE_STEP, heads_, c);
-            const double size = std::fabs(one.policy_loss) + std::fabs(one.value_loss) + std::fabs(one.entropy);
-            if (size <= worst) continue;
-            worst = size;
-            worst_step = t;
-            worst_lane = l;
-        }
-    const int64_t environment = (v.first_agent + worst_lane) / v.agents;
-    const int64_t step = progress_.iteration * (int64_t)config_.horizon + slice.step + worst_step;
-    set_error(
-        error, PUFFER_NOT_FINITE, environment, step, "loss",
-        "the loss is not finite at environment " + std::to_string(environment) + ", step " + std::to_string(step));
-}
-
 PpoSums Trainer::learn(const Slice& slice, const PpoCoefficients& c, int worker, float* gradient, PufferError* error) {
     WorkerScratch& s = scratch_[(size_t)worker];
     const TileView& v = tiles_[(size_t)slice.tile].view;
@@ -155,18 +102,12 @@ bool Trainer::update(const Slice* const* slices, int count, double* sums, double
     const double norm = std::sqrt(square);
     *norm_out = norm;
     if (!std::isfinite(norm)) {
-        std::string name = "?";
-        for (const Parameter& p : network_->parameters())
-            for (size_t i = p.offset; i < p.offset + p.count(); ++i)
-                if (!std::isfinite(gradient[i])) {
-                    name = p.name;
-                    i = p.offset + p.count();
-                }
-        const TileView& first = tiles_[(size_t)slices[0]->tile].view;
-        set_error(error, PUFFER_NOT_FINITE, first.first_agent / first.agents,
-                  progress_.iteration * (int64_t)config_.horizon + slices[0]->step, "gradient of " + name,
-                  "the gradient of " + name + " is not finite in update " + std::to_string(progress_.updates + 1) +
-                      ", whose first slice starts at this environment and step");
+        const auto& all = network_->parameters();
+        const auto bad = std::find_if(all.begin(), all.end(), [&](const Parameter& p) {
+            return !std::all_of(gradient + p.offset, gradient + p.offset + p.count(),
+                                [](float g) { return std::isfinite(g); });
+        });
+        name_gradient(slices, count, c, bad == all.end() ? "all parameters" : bad->name, error);
         return false;
     }
 
