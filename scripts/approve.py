@@ -39,8 +39,10 @@ def main(arguments: Sequence[str], report: Report) -> int:
         raise parser.wrong_use("give exactly one of --by NAME and --opt-in", None, [])
     import os
 
-    from _skill import approval, atomic_file, clock, launch_request, layout, plan, text, tier
+    from _skill import atomic_file, clock, layout, text
     from _skill.findings import OK, PROBLEM, Finding
+    from _skill.gate import approval, launch_request, tier
+    from _skill.plans import plan
 
     seconds = clock.duration(options.expires_in)
     subject = options.subject

@@ -36,8 +36,9 @@ def main(arguments: Sequence[str], report: Report) -> int:
     name, options = command_line.choose_command(parsers, overview, arguments)
     import os
 
-    from _skill import audit_log, run_files, text
+    from _skill import text
     from _skill.findings import OK, PROBLEM
+    from _skill.gate import audit_log, run_files
 
     path = os.path.join(options.log, audit_log.LOG) if os.path.isdir(options.log) else options.log
     verified = audit_log.verify(path)

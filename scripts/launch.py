@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from _skill.findings import Report
-    from _skill.launch_request import LaunchRequest
+    from _skill.gate.launch_request import LaunchRequest
 
 COMMANDS = """commands (each has its own --help):
   quickstart   plan, check, approve, train, evaluate and report in one go
@@ -62,7 +62,9 @@ def main(arguments: Sequence[str], report: Report) -> int:
     """Runs one command and returns the exit status."""
     overview, parsers = _parsers()
     name, options = command_line.choose_command(parsers, overview, arguments)
-    from _skill import launch_request, layout, plan, plan_making
+    from _skill import layout
+    from _skill.gate import launch_request
+    from _skill.plans import plan, plan_making
 
     launch_script, plan_file = layout.script("launch.py"), "plan.json"
     plan_first: list[str] = []
@@ -101,8 +103,8 @@ def _by_person(subject: str, launching: str) -> list[str]:
 
 def _decide(request: LaunchRequest, options: Namespace, own: str, by_person: list[str], report: Report) -> int:
     """Launches where there is consent; otherwise says how to give it (exit 1)."""
-    from _skill import approval, tier
     from _skill.findings import PROBLEM, Finding
+    from _skill.gate import approval, tier
 
     given = None
     if getattr(options, "approval", None) is not None:
@@ -111,7 +113,7 @@ def _decide(request: LaunchRequest, options: Namespace, own: str, by_person: lis
         reason = "approved by its own --opt-in"
         given = approval.create(request.plan, request.items, request.purpose, tier.SELF, "--opt-in", reason, 300)
     if given is not None:
-        from _skill import launch
+        from _skill.gate import launch
 
         return launch.launch(request, given, report)
     if options.opt_in:

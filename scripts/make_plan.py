@@ -30,8 +30,10 @@ def main(arguments: Sequence[str], report: Report) -> int:
     parser.add_argument("--profile", default="4.0", metavar="NAME", help="engine to plan for (default 4.0)")
     parser.add_argument("--out", metavar="FILE", help="write the plan to a new file; without it the plan is printed")
     options = parser.parse(arguments)
-    from _skill import atomic_file, environment_folder, plan, plan_making, plan_numbers, plan_rules, profile, text, tier
+    from _skill import atomic_file, text
     from _skill.findings import OK, PROBLEM, errors_in
+    from _skill.gate import tier
+    from _skill.plans import environment_folder, plan, plan_making, plan_numbers, plan_rules, profile
 
     document = plan_making.make(options.environment, options.env_path, options.set, options.run, options.profile)
     made = plan.parse(plan.written(document), "plan")

@@ -21,8 +21,10 @@ def main(arguments: Sequence[str], report: Report) -> int:
     parser = command_line.Parser("validate_plan.py", str(__doc__), "python3 scripts/validate_plan.py plan.json")
     parser.add_argument("plan", metavar="FILE", help="the plan")
     options = parser.parse(arguments)
-    from _skill import environment_folder, plan, plan_numbers, plan_rules, profile, text, tier
+    from _skill import text
     from _skill.findings import OK, PROBLEM, errors_in
+    from _skill.gate import tier
+    from _skill.plans import environment_folder, plan, plan_numbers, plan_rules, profile
 
     read = plan.read(options.plan)
     engine = profile.load(read.profile)

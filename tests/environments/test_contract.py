@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from _skill import environment_header
+from _skill.plans import environment_header
 
 STEPS = 20_000
 LONG = 100_000

@@ -15,8 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from _skill import approval, clock, digest, plan
+from _skill import clock
 from _skill.findings import Refusal
+from _skill.gate import approval, digest
+from _skill.plans import plan
 
 from .gate_bundle import Bundle
 from .test_schemas import PLAN
@@ -62,7 +64,7 @@ CHANGES: list[tuple[Callable[[Bundle], None], str]] = [
     (edit("native_profile/pufferlib/ocean/fake/train.json"), "engine pufferlib/ocean/fake/train.json has changed"),
     (edit("native_profile/pins/4.0.json"), "profile 4.0 has changed"),
     (edit("scripts/launch.py"), "gate scripts/launch.py has changed"),
-    (edit("scripts/_skill/tier.py"), "gate scripts/_skill/tier.py has changed"),
+    (edit("scripts/_skill/gate/tier.py"), "gate scripts/_skill/gate/tier.py has changed"),
     (edit("schemas/plan.schema.json"), "gate schemas/plan.schema.json has changed"),
     (add("native_profile/pufferlib/json.py"), "engine pufferlib/json.py is new"),
     (lambda b: (b.root / "native_profile/pufferlib/__init__.py").unlink(), "engine pufferlib/__init__.py is gone"),

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from _skill import audit_log
-from _skill.audit_log import HEAD, LOG, AuditLog
 from _skill.findings import Refusal
+from _skill.gate import audit_log
+from _skill.gate.audit_log import HEAD, LOG, AuditLog
 
 from .gate_bundle import Bundle
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from _skill import environment_header
-from _skill.environment_header import Setting
 from _skill.findings import Refusal
+from _skill.plans import environment_header
+from _skill.plans.environment_header import Setting
 
 from .gate_bundle import ROOT
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from _skill import process_tree
+from _skill.process import process_tree
 
 from .gate_bundle import ROOT, Bundle, modes
 
@@ -164,7 +164,7 @@ def test_a_second_signal_kills_a_child_that_does_not_listen(bundle: Bundle) -> N
 
 
 def test_a_child_that_ignores_a_limit_is_killed_when_the_grace_is_over(bundle: Bundle) -> None:
-    source = bundle.root / "scripts/_skill/child.py"
+    source = bundle.root / "scripts/_skill/process/child.py"
     text = source.read_text()
     source.write_text(text.replace("GRACE_SECONDS = 10.0", "GRACE_SECONDS = 0.3"))
     report = bundle.launch("limits.wall_seconds=1", mode="deaf")
@@ -334,7 +334,8 @@ def test_resume_refuses_a_changed_log(bundle: Bundle) -> None:
 RACE = """
 import os, sys
 sys.path.insert(0, "scripts")
-from _skill import approval, launch, launch_request, plan
+from _skill.gate import approval, launch, launch_request
+from _skill.plans import plan
 from _skill.findings import Refusal, Report
 request = launch_request.build(plan.read("plan.json"))
 given = approval.create(request.plan, request.items, "run", request.tier, "Ada", "", 60)
@@ -400,8 +401,8 @@ def test_disk_space_counts_what_lies_in_folders_below_and_never_follows_links(tm
 OTHER_PROGRAM = """
 import os, sys
 sys.path.insert(0, "scripts")
-from _skill import child
-from _skill.plan import Limits
+from _skill.process import child
+from _skill.plans.plan import Limits
 command = [sys.executable, "-c", "import time; time.sleep(30)"]
 lock = os.open(os.devnull, os.O_RDONLY)
 outcome = child.supervise(command, {}, "/", Limits(20, 512, 16), ".", lock, None, os.stat("/bin/sh"))

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from _skill import machine, plan, plan_numbers, plan_rules, tier
-from _skill.environment_header import EnvironmentHeader, Setting
+from _skill import machine
 from _skill.findings import Finding
-from _skill.profile import Profile
+from _skill.gate import tier
+from _skill.plans import plan, plan_numbers, plan_rules
+from _skill.plans.environment_header import EnvironmentHeader, Setting
+from _skill.plans.profile import Profile
 
 from .test_schemas import PLAN
 

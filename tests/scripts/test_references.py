@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from _skill import child_command, strict_json, tier
+from _skill import strict_json
+from _skill.gate import child_command, tier
 
 from .gate_bundle import ROOT
 
@@ -35,7 +36,7 @@ def test_plan_md_has_a_row_for_every_field_and_for_no_other() -> None:
 
 
 def test_plan_md_names_every_rule() -> None:
-    source = (ROOT / "scripts/_skill/plan_rules.py").read_text()
+    source = (ROOT / "scripts/_skill/plans/plan_rules.py").read_text()
     codes = set(re.findall(r'"((?:environment|budget|evaluation|device|memory|workers)\.[a-z_]+)"', source))
     relations = set(re.findall(r'return "([a-z]+)"', source)) | {"slices"}
     assert codes | {f"batch.{relation}" for relation in relations} == set(

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from _skill import plan_making, strict_json
+from _skill import strict_json
 from _skill.json_schema import Schema
+from _skill.plans import plan_making
 
 from .gate_bundle import ROOT, Bundle
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from . import strict_json
-from .findings import Refusal
-from .json_schema import Schema
+from .. import strict_json
+from ..findings import Refusal
+from ..json_schema import Schema
 
 
 class Limits(NamedTuple):

@@ -6,8 +6,8 @@ import os
 import sys
 from collections.abc import Mapping
 
-from .plan import Plan
-from .profile import Profile
+from ..plans.plan import Plan
+from ..plans.profile import Profile
 
 SAFE_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 COMPILERS = ("c++", "g++", "clang++")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from . import evidence, text
+from .. import text
+from ..findings import Finding
+from . import evidence
 from .digest import same
-from .findings import Finding
 
 
 def changed(folder: str, records: list[dict[str, Any]]) -> list[Finding]:

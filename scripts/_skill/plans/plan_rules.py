@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from . import machine, plan_numbers, text
+from .. import machine, text
+from ..findings import Finding
+from . import plan_numbers
 from .environment_header import EnvironmentHeader
-from .findings import Finding
 from .plan import Plan
 from .plan_numbers import PlanNumbers
 from .profile import Profile

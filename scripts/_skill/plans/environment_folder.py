@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from . import environment_header, layout, strict_json, text
+from .. import layout, strict_json, text
+from ..findings import Finding, Refusal
+from . import environment_header
 from .environment_header import EnvironmentHeader
-from .findings import Finding, Refusal
 
 
 class EnvironmentFolder(NamedTuple):

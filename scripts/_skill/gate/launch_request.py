@@ -8,14 +8,16 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from . import approval, child_command, digest, environment_folder, evidence, layout, plan_numbers, plan_rules, tier
-from . import plan as plans
-from . import profile as profiles
-from .environment_folder import EnvironmentFolder
-from .findings import Finding, Refusal, Report, errors_in
-from .plan import Plan
-from .plan_numbers import PlanNumbers
-from .profile import Profile
+from .. import layout
+from ..findings import Finding, Refusal, Report, errors_in
+from ..plans import environment_folder, plan_numbers, plan_rules
+from ..plans import plan as plans
+from ..plans import profile as profiles
+from ..plans.environment_folder import EnvironmentFolder
+from ..plans.plan import Plan
+from ..plans.plan_numbers import PlanNumbers
+from ..plans.profile import Profile
+from . import approval, child_command, digest, evidence, tier
 
 WRITTEN_FILES = (
     "plan.json",

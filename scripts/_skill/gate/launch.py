@@ -11,13 +11,15 @@ import signal
 import sys
 from typing import Any
 
-from . import approval, atomic_file, child, evidence, layout, text, tier, verdict
+from .. import atomic_file, layout, text
+from ..findings import COULD_NOT, TERMINATED, Finding, Refusal, Report
+from ..plans.plan import Plan
+from ..process import child
+from . import approval, evidence, tier, verdict
 from .approval import Approval
 from .audit_log import AuditLog
 from .evidence import Evidence
-from .findings import COULD_NOT, TERMINATED, Finding, Refusal, Report
 from .launch_request import LaunchRequest
-from .plan import Plan
 from .run_place import RunPlace
 
 

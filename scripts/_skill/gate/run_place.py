@@ -10,10 +10,11 @@ import os
 import shutil
 from typing import Any
 
-from . import approval, atomic_file, digest, launch_request, layout, text
+from .. import atomic_file, layout, text
+from ..findings import COULD_NOT, Finding, Refusal
+from . import approval, digest, launch_request
 from .approval import Approval
 from .audit_log import AuditLog
-from .findings import COULD_NOT, Finding, Refusal
 from .launch_request import LaunchRequest
 
 

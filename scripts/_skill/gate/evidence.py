@@ -7,11 +7,11 @@ import os
 import stat
 from typing import Any, NamedTuple
 
-from . import strict_json
+from .. import strict_json
+from ..findings import Finding, Refusal
+from ..json_schema import Schema
+from ..plans.plan import Plan
 from .digest import same
-from .findings import Finding, Refusal
-from .json_schema import Schema
-from .plan import Plan
 
 MANIFEST = "manifest.json"
 

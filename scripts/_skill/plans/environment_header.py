@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from . import text
-from .findings import Finding, Refusal
+from .. import text
+from ..findings import Finding, Refusal
 
 MAX_BYTES = 1 << 20
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from . import layout, strict_json, text
-from .findings import Finding, Refusal
-from .json_schema import Schema
+from .. import layout, strict_json, text
+from ..findings import Finding, Refusal
+from ..json_schema import Schema
 
 
 class Profile(NamedTuple):

@@ -13,8 +13,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..plans.plan import Limits
 from . import process_tree
-from .plan import Limits
 
 if TYPE_CHECKING:
     import select

@@ -13,9 +13,9 @@ import hashlib
 import os
 from typing import Any, NamedTuple
 
-from . import atomic_file, clock, strict_json
-from .findings import Finding, Refusal
-from .json_schema import Schema
+from .. import atomic_file, clock, strict_json
+from ..findings import Finding, Refusal
+from ..json_schema import Schema
 
 LOG = "audit.jsonl"
 HEAD = "audit.head"

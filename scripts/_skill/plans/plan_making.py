@@ -7,10 +7,11 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from . import environment_folder, strict_json, text
+from .. import strict_json, text
+from ..findings import COULD_NOT, Finding, Refusal
+from . import environment_folder
 from . import profile as profiles
 from .environment_folder import EnvironmentFolder
-from .findings import COULD_NOT, Finding, Refusal
 
 DEFAULT_PROFILE = "4.0"
 EVALUATION_EPISODES = 128

@@ -13,10 +13,11 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from . import atomic_file, clock, digest, layout, strict_json, text
-from .findings import Finding, Refusal
-from .json_schema import Schema
-from .plan import Plan
+from .. import atomic_file, clock, layout, strict_json, text
+from ..findings import Finding, Refusal
+from ..json_schema import Schema
+from ..plans.plan import Plan
+from . import digest
 
 RUN = "run"
 RESUME = "resume"

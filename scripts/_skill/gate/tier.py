@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import text
-from .plan import Plan
+from .. import text
+from ..plans.plan import Plan
 
 SELF = "self"
 PERSON = "person"

@@ -12,8 +12,8 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 
-from . import text
-from .findings import Finding, Refusal, could_not
+from .. import text
+from ..findings import Finding, Refusal, could_not
 
 MAX_FILES = 5000
 MAX_TREE_BYTES = 64 << 20

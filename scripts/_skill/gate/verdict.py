@@ -5,11 +5,12 @@ from __future__ import annotations
 import signal
 from typing import NamedTuple
 
-from . import evidence, text
-from .child import Outcome
+from .. import text
+from ..findings import COULD_NOT, INTERRUPTED, OK, PROBLEM, TERMINATED, Finding
+from ..plans.plan import Plan
+from ..process.child import Outcome
+from . import evidence
 from .evidence import Evidence
-from .findings import COULD_NOT, INTERRUPTED, OK, PROBLEM, TERMINATED, Finding
-from .plan import Plan
 
 
 class Verdict(NamedTuple):

@@ -13,11 +13,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 
-from . import child_command, environment_folder, layout, source_tree, strict_json, text
-from .environment_folder import EnvironmentFolder
-from .findings import Finding
-from .plan import Plan
-from .profile import Profile
+from .. import layout, strict_json, text
+from ..findings import Finding
+from ..plans import environment_folder
+from ..plans.environment_folder import EnvironmentFolder
+from ..plans.plan import Plan
+from ..plans.profile import Profile
+from . import child_command, source_tree
 
 
 def of(items: Mapping[str, str]) -> str:

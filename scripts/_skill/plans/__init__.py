@@ -1,0 +1,1 @@
+"""Plans: reading, making and checking them, and what they name: profiles and environments."""

@@ -1,0 +1,1 @@
+"""Child processes: limits, watching, and an end in bounded time."""
