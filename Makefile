@@ -60,6 +60,7 @@ clean: ## remove environments, caches and built things; runs/ stays
 
 test-tools:
 	@$(PYTHON) requirements/install.py .venv requirements/test.txt
+	@$(PYTHON) requirements/schema_suite.py .venv requirements/schema_suite.txt
 
 check-tools:
 	@$(PYTHON) requirements/install.py .venv-check requirements/check.txt

@@ -38,8 +38,7 @@ WANTED_SHARE = 0.90
 WANTED_SCALING = 0.85
 """Of as many times as there are cores."""
 WANTED_MEMORY = 64e6
-LARGE_FILES = 64
-SMALL_FILES = 20_000
+LARGE_BYTES = 8 << 20
 SMALL_BYTES = 2_000
 
 
@@ -86,10 +85,9 @@ def one_file(folder: Path, size: int, repetitions: int) -> dict[str, Any]:
     return {"bytes": size, "bare": spread(bare), "ours": spread(ours), "share": spread(shares)}
 
 
-def many_files(folder: Path, kind: str, repetitions: int, most_threads: int) -> dict[str, Any]:
+def many_files(folder: Path, count: int, size: int, repetitions: int, most_threads: int) -> dict[str, Any]:
     """Files a second and bytes a second over threads."""
-    root = folder / kind
-    count, size = (LARGE_FILES, 8 << 20) if kind == "large" else (SMALL_FILES, SMALL_BYTES)
+    root = folder / "many"
     for index in range(count):
         place = root / f"d{index % 100:02}"
         place.mkdir(parents=True, exist_ok=True)
@@ -196,13 +194,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure hashing of files and folders.")
     parser.add_argument("--bytes", type=int, default=1 << 30, help="size of the one file (default: 1 GiB)")
     parser.add_argument("--sparse-bytes", type=int, default=10**10, help="size of the sparse file (default: 10 GB)")
+    parser.add_argument("--large-files", type=int, default=64, help="files of 8 MiB (default: 64)")
+    parser.add_argument("--small-files", type=int, default=20_000, help="files of 2,000 bytes (default: 20000)")
     parser.add_argument("--repetitions", type=int, default=7, help="of each measurement (default: 7)")
     parser.add_argument("--wait", type=float, default=20.0, help="seconds to wait for a quiet machine (default: 20)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the report there; - prints it instead")
     options = parser.parse_args()
     problem = problem_with(options.json)
-    if problem or options.repetitions < 1 or options.bytes < 1 or options.sparse_bytes < 1:
-        parser.error(problem or "sizes and repetitions are at least 1")
+    if (
+        problem
+        or min(options.repetitions, options.bytes, options.sparse_bytes, options.large_files, options.small_files) < 1
+    ):
+        parser.error(problem or "sizes, counts and repetitions are at least 1")
     machine = host.describe()
     cores = max(1, int(host.usable_cores()))
     quiet = host.wait_until_quiet(0.3, options.wait)
@@ -210,8 +213,8 @@ def main() -> int:
     with until_interrupted() as interruption, tempfile.TemporaryDirectory(prefix="hashing-") as name:
         folder = Path(name)
         results["one_file"] = one_file(folder, options.bytes, options.repetitions)
-        results["many_large"] = many_files(folder, "large", options.repetitions, cores)
-        results["many_small"] = many_files(folder, "small", options.repetitions, cores)
+        results["many_large"] = many_files(folder, options.large_files, LARGE_BYTES, options.repetitions, cores)
+        results["many_small"] = many_files(folder, options.small_files, SMALL_BYTES, options.repetitions, cores)
         results["sparse"] = sparse(folder, options.sparse_bytes)
     goals = goals_of(results, cores)
     report = {"benchmark": "hashing", "machine": machine, "quiet_at_start": quiet, "load_after": host.load_averages(),

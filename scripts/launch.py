@@ -60,6 +60,10 @@ def _parsers() -> tuple[command_line.Parser, dict[str, command_line.Parser]]:
 
 def main(arguments: Sequence[str], report: Report) -> int:
     """Runs one command and returns the exit status."""
+    if arguments and not {"-h", "--help"} & set(arguments):
+        from _skill.gate import credential_variables
+
+        credential_variables.protect(arguments, report)
     overview, parsers = _parsers()
     name, options = command_line.choose_command(parsers, overview, arguments)
     from _skill import layout
@@ -68,6 +72,9 @@ def main(arguments: Sequence[str], report: Report) -> int:
 
     launch_script, plan_file = layout.script("launch.py"), "plan.json"
     plan_first: list[str] = []
+    if name == "quickstart" and options.run is not None and not options.run:
+        # Nothing is not "choose a name for me".
+        raise parsers[name].wrong_use("--run needs a name", None, [])
     if name == "quickstart":
         document = plan_making.make(options.env, options.env_path, options.set, options.run)
         request = launch_request.build(plan.parse(plan.written(document), "plan"))
@@ -104,22 +111,26 @@ def _by_person(subject: str, launching: str) -> list[str]:
 def _decide(request: LaunchRequest, options: Namespace, own: str, by_person: list[str], report: Report) -> int:
     """Launches where there is consent; otherwise says how to give it (exit 1)."""
     from _skill.findings import PROBLEM, Finding
-    from _skill.gate import approval, tier
+    from _skill.gate import approval
 
-    given = None
+    given, signatures = None, []
     if getattr(options, "approval", None) is not None:
-        given = approval.read(options.approval)
-    elif options.opt_in and request.tier == tier.SELF:
-        reason = "approved by its own --opt-in"
-        given = approval.create(request.plan, request.items, request.purpose, tier.SELF, "--opt-in", reason, 300)
+        from _skill.gate import consent
+
+        given, signatures = approval.read(options.approval), consent.read(options.approval)
+    elif options.opt_in and request.opt_in_is_enough:
+        reason, seconds = "approved by its own --opt-in", min(300, request.decision.longest_expiry)
+        given = approval.create(
+            request.plan, request.items, request.purpose, request.tier, approval.OPT_IN, reason, seconds
+        )
     if given is not None:
         from _skill.gate import launch
 
-        return launch.launch(request, given, report)
+        return launch.launch(request, given, report, signatures)
     if options.opt_in:
-        message = "--opt-in is not enough for this plan: a person must approve it"
+        message = f"--opt-in is not enough for this plan: {request.decision.in_words()}"
         report.findings.append(Finding("tier.person", message, fix=by_person[0]))
-    report.results["next"] = [own] if request.tier == tier.SELF else by_person
+    report.results["next"] = [own] if request.opt_in_is_enough else by_person
     report.say("next", *(f"  {command}" for command in report.results["next"]))
     return report.finish(PROBLEM, "nothing was written and nothing was started")
 
@@ -128,7 +139,9 @@ def _words(script: str, *words: str) -> str:
     """A command to copy: the script as it is, every other word quoted where a shell needs it."""
     import shlex
 
-    return " ".join([script, *(shlex.quote(word) for word in words)])
+    from _skill import text
+
+    return " ".join([script, *(text.escaped(shlex.quote(word), 4096) for word in words)])
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 COMMANDS = """commands (each has its own --help):
   create   list a file, or every plain file of a folder; links and unsafe names are refused
   verify   compare a file or folder with its manifest; a wrong digest is exit 1 and the first line
-  digest   print the SHA-256 of files"""
+  digest   print the SHA-256 of files
+  archive  list a zip or tar archive and refuse what could write outside a folder; nothing is unpacked"""
 NOT_SIGNED = "Whoever can write both the files and the manifest can forge both: keep the manifest's SHA-256 elsewhere."
 
 
@@ -44,9 +45,17 @@ def main(arguments: Sequence[str], report: Report) -> int:
     )
     digest.add_argument("files", metavar="FILE", nargs="+", help="a plain file")
     digest.add_argument("--expect", metavar="SHA256", help="what the one file's SHA-256 has to be")
-    parsers = {"create": create, "verify": verify, "digest": digest}
+    archive = command_line.Parser(
+        "manifest.py archive",
+        "Lists a zip or tar archive (also gzip, bzip2, xz) and unpacks nothing. Refused: names that leave the folder,\n"
+        "links, devices, names twice or equal on some systems, hidden or overlapping members.",
+        "python3 scripts/manifest.py archive skill.tar.gz",
+    )
+    archive.add_argument("file", metavar="FILE", help="the archive")
+    parsers = {"create": create, "verify": verify, "digest": digest, "archive": archive}
+    commands = {"create": _create, "verify": _verify, "digest": _digest, "archive": _archive}
     name, options = command_line.choose_command(parsers, overview, arguments)
-    return {"create": _create, "verify": _verify, "digest": _digest}[name](options, report)
+    return commands[name](options, report)
 
 
 def _create(options: argparse.Namespace, report: Report) -> int:
@@ -103,6 +112,23 @@ def _digest(options: argparse.Namespace, report: Report) -> int:
         report.say(f"{found.sha256}  {text.escaped(path, 4096)}")
     report.results["digests"] = digests
     return report.finish(OK, f"{len(digests)} files read whole")
+
+
+def _archive(options: argparse.Namespace, report: Report) -> int:
+    from _skill import text
+    from _skill.findings import COULD_NOT, OK, PROBLEM
+    from _skill.manifests import archive
+
+    found = archive.inspect(options.file)
+    report.findings.extend(found.findings)
+    size = sum(count for _, count in found.files)
+    report.results.update(kind=found.kind, files=len(found.files), bytes=size)
+    path = text.escaped(options.file)
+    if found.findings:
+        words = "could not be checked" if found.could_not else "DO NOT UNPACK"
+        return report.finish(COULD_NOT if found.could_not else PROBLEM, f"{path}: {words}")
+    report.say(f"{found.kind}: {len(found.files)} files, {text.byte_count(size)}")
+    return report.finish(OK, f"{path}: nothing in it leaves the folder that it is unpacked to")
 
 
 if __name__ == "__main__":

@@ -4,4 +4,19 @@ An independent implementation. Importing this package loads nothing heavy and bu
 first time that something needs it.
 """
 
-__version__ = "0.1.0"
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .puffer_env import PufferEnv as PufferEnv
+    from .spaces import APIUsageError as APIUsageError
+
+__version__ = "0.2.0"
+
+
+def __getattr__(name: str) -> object:
+    """`PufferEnv`, when somebody asks for it: its module is not read before."""
+    if name in ("PufferEnv", "APIUsageError"):
+        from . import puffer_env
+
+        return getattr(puffer_env, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

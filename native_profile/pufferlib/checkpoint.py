@@ -155,16 +155,21 @@ class Checkpoint:
     def _bad(self, what: str) -> PufferError:
         return PufferError(f"{self.path} is not a whole safetensors file: it {what}")
 
-    def fill(self, tensor: Tensor) -> None:
-        """Copies the stored tensor of the same name into the engine's memory."""
+    def find(self, tensor: Tensor) -> Stored:
+        """The stored tensor of the same name, type and shape."""
         stored = self.tensors.get(tensor.name)
         if stored is None:
-            raise PufferError(f"{self.path} holds no {tensor.name}: this run cannot be resumed from it")
+            raise PufferError(f"{self.path} holds no {tensor.name}: this run cannot start from it")
         if (stored.dtype, stored.shape) != (tensor.dtype, tensor.shape):
             raise PufferError(
                 f"{self.path}: {tensor.name} is {stored.dtype} {list(stored.shape)}, "
                 f"the plan needs {tensor.dtype} {list(tensor.shape)}"
             )
+        return stored
+
+    def fill(self, tensor: Tensor) -> None:
+        """Copies the stored tensor of the same name into the engine's memory."""
+        stored = self.find(tensor)
         tensor.data[:] = self.content[self._data + stored.begin : self._data + stored.end]
 
 

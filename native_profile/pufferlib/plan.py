@@ -6,6 +6,7 @@ a gate.
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,19 @@ from .errors import MISUSE, PufferError, unknown
 from .files import read_json
 from .train_settings import TRAIN_SETTINGS, check_policy, check_setting
 
-SCHEMA = "plan/1"
+SCHEMA = "plan/2"
 _KEYS = (
     "schema",
     "run",
     "profile",
+    "start",
     "environment",
     "policy",
     "train",
     "evaluation",
+    "vectorization",
     "device",
-    "num_workers",
+    "loggers",
     "network",
     "limits",
 )
@@ -48,8 +51,12 @@ def make_plan(
     policy: dict[str, Any],
     settings: dict[str, Any],
     workers: int,
+    start_from: Path | None = None,
 ) -> dict[str, Any]:
-    """A plan for an environment: defaults, then what its folder recommends, then what was chosen."""
+    """A plan for an environment: defaults, then what its folder recommends, then what was chosen.
+
+    ``start_from``: a checkpoint whose weights the run starts from.
+    """
     shipped = shipped_settings(find_header(name, env_path))
     defaults = {s.name: s.default for s in TRAIN_SETTINGS.values()}
     goal = {"target_return": shipped["goal"]["return"]} if "return" in shipped.get("goal", {}) else {}
@@ -58,12 +65,14 @@ def make_plan(
         "schema": SCHEMA,
         "run": run,
         "profile": "4.0",
-        "environment": {"name": name, "settings": settings},
+        "start": {"kind": "fresh"} if start_from is None else _warm(start_from),
+        "environment": {"name": name, "api": "c", "settings": settings},
         "policy": {**_POLICY, **shipped.get("policy", {}), **policy},
         "train": merged,
         "evaluation": {"episodes": 128, "seed": merged["seed"] + 1_000_000},
+        "vectorization": {"backend": "threads", "num_workers": workers},
         "device": "cpu",
-        "num_workers": workers,
+        "loggers": [{"kind": "jsonl"}],
         "network": [],
         "limits": {"wall_seconds": 86400, "memory_mb": 8192, "disk_mb": 4096},
     }
@@ -93,6 +102,16 @@ def check_plan(plan: dict[str, Any], where: str) -> dict[str, Any]:
         or not isinstance(environment.get("settings"), dict)
     ):
         raise PufferError(f"{where}: environment needs a name and settings", MISUSE)
+    if environment.get("api") != "c":
+        raise PufferError(
+            f"{where}: environment.api is {environment.get('api')!r}; this engine runs C environments, 'c'", MISUSE
+        )
+    _check_start(plan["start"], where)
+    vectorization = plan["vectorization"]
+    if not isinstance(vectorization, dict) or vectorization.get("backend") != "threads":
+        raise PufferError(f"{where}: vectorization is {vectorization!r}; this engine's backend is 'threads'", MISUSE)
+    if plan["loggers"] != [{"kind": "jsonl"}]:
+        raise PufferError(f"{where}: loggers are {plan['loggers']!r}; this engine writes jsonl", MISUSE)
     train = plan["train"]
     if not isinstance(train, dict):
         raise PufferError(f"{where}: train is {train!r}, expected an object", MISUSE)
@@ -107,12 +126,32 @@ def check_plan(plan: dict[str, Any], where: str) -> dict[str, Any]:
         _whole(evaluation.get(k), low) for k, low in (("episodes", 1), ("seed", 0))
     ):
         raise PufferError(f"{where}: evaluation is {evaluation!r}, expected whole numbers episodes and seed", MISUSE)
-    if not _whole(plan["num_workers"], 0) or plan["num_workers"] > 1024:
+    workers: Any = vectorization.get("num_workers")
+    if not _whole(workers, 0) or workers > 1024:
         raise PufferError(
-            f"{where}: num_workers is {plan['num_workers']!r}, expected 0 (all usable cores) to 1024", MISUSE
+            f"{where}: vectorization.num_workers is {workers!r}, expected 0 (all usable cores) to 1024", MISUSE
         )
     checked = {s.name: check_setting(s, train[s.name], f"train.{s.name}") for s in TRAIN_SETTINGS.values()}
     return {**plan, "train": checked, "policy": check_policy(plan["policy"])}
+
+
+def _warm(path: Path) -> dict[str, str]:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise PufferError(f"{path} cannot be read: {error.strerror}", MISUSE) from error
+    return {"kind": "warm", "checkpoint": str(path.resolve()), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def _check_start(start: object, where: str) -> None:
+    """``fresh``, or ``warm`` from a checkpoint of a known digest; resuming is a flag and no kind of plan."""
+    if not isinstance(start, dict) or start.get("kind") not in ("fresh", "warm"):
+        raise PufferError(
+            f"{where}: start is {start!r}, expected kind 'fresh' or 'warm'; an interrupted run goes on with --resume",
+            MISUSE,
+        )
+    if start["kind"] == "warm" and not all(isinstance(start.get(key), str) for key in ("checkpoint", "sha256")):
+        raise PufferError(f"{where}: a warm start needs checkpoint and sha256", MISUSE)
 
 
 def _whole(value: object, low: int) -> bool:

@@ -26,6 +26,7 @@ REPLAY_FRAMES = 4000
 REPLAY_FPS = 50
 EVALUATION_STEPS = 100_000  # an evaluation episode still open then counts as it is
 ENOUGH_EPISODES = 100  # before a mean return is believed
+WARM = "optimizer, step, random numbers and environments are new"
 
 
 @dataclass
@@ -37,6 +38,8 @@ class Run:
     run_dir: Path
     env_path: str | None = None
     resume: bool = False
+    start_from: Path | None = None
+    """Where a warm start reads its weights; by default the file that the plan names."""
     seconds: dict[str, float] = field(
         default_factory=lambda: {"build": 0.0, "train": 0.0, "evaluate": 0.0, "total": 0.0}
     )
@@ -68,7 +71,7 @@ class Run:
         # The gate hands a private copy of an outside environment's folder over; the plan keeps where it came from.
         header = find_header(environment_plan["name"], self.env_path or environment_plan.get("path"))
         self.environment = load(header)
-        self.trainer = Trainer(self.environment, self.plan, self.plan["num_workers"] or usable_cores())
+        self.trainer = Trainer(self.environment, self.plan, self.plan["vectorization"]["num_workers"] or usable_cores())
         self.seconds["build"] = self.environment.built.seconds + self.trainer.built.seconds
         if self.seconds["build"] > 0:
             self.progress.say(f"  engine built in {duration(self.seconds['build'])} ({self.trainer.compiler})")
@@ -100,6 +103,7 @@ class Run:
                 raise PufferError(
                     f"{self.run_dir} holds a run; name another --run-dir, or go on with it: --resume", MISUSE
                 )
+            self._warm_start()
             self.log = MetricsLog(self.run_dir, 0)
             self._save("running", "training")
             return False
@@ -124,6 +128,28 @@ class Run:
         self.seconds["train"] = self.log.seconds_before
         self.progress.say(f"  resumed at {short(self.step)} steps from {stored.path.name}")
         return False
+
+    def _warm_start(self) -> None:
+        """Takes the weights of another run's checkpoint, and nothing else, where the plan says so."""
+        start = self.plan["start"]
+        if start["kind"] != "warm":
+            if self.start_from is not None:
+                raise PufferError("--start-from needs a plan whose start is warm", MISUSE)
+            return
+        stored = checkpoint.Checkpoint(self.start_from or Path(start["checkpoint"]))
+        found = hashlib.sha256(stored.content).hexdigest()
+        if found != start["sha256"]:
+            raise PufferError(f"{stored.path} has SHA-256 {found}, the plan says {start['sha256']}")
+        tensors = [tensor for tensor in self.trainer.collect() if tensor.name.startswith("policy.")]
+        # All are looked at before one is taken: a file that does not fit leaves the weights as they are.
+        for tensor in tensors:
+            stored.find(tensor)
+        surplus = {name for name in stored.tensors if name.startswith("policy.")} - {tensor.name for tensor in tensors}
+        if surplus:
+            raise PufferError(f"{stored.path} holds {min(surplus)}, which the plan's policy does not have")
+        for tensor in tensors:
+            stored.fill(tensor)
+        self.progress.say(f"  warm start: the weights of {stored.path}, {len(tensors)} tensors; {WARM}")
 
     def _train(self, interruption: Interruption) -> int | None:
         """Iterates until the goal, the end of the budget or a signal; None means that training is done."""
@@ -204,6 +230,8 @@ class Run:
 
     def _write_manifest(self, status: str, reason: str) -> None:
         self.seconds["total"] = time.perf_counter() - self.started
+        if self.plan["start"]["kind"] == "warm":
+            reason += f"; warm start from weights of SHA-256 {self.plan['start']['sha256']}: {WARM}"
         manifest = {
             "schema": "manifest/1",
             "run": self.plan["run"],

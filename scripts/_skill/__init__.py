@@ -5,4 +5,4 @@ every tool's `--help` stays instant. Nothing here imports `native_profile`: the 
 child process that the gate starts.
 """
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

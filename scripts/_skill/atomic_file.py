@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from .findings import COULD_NOT, PROBLEM, Finding, Refusal
 
@@ -12,7 +13,15 @@ def create(path: str, data: bytes, sync_name: bool = True) -> None:
 
     `sync_name` False leaves syncing the folder to a later write in the same folder.
     """
-    temporary = _written(path, data)
+    create_streamed(path, lambda handle: write_all(handle, data), sync_name)
+
+
+def create_streamed(path: str, write: Callable[[int], None], sync_name: bool = True) -> None:
+    """The same for data that `write` writes to a handle (open for reading, too), piece by piece.
+
+    What `write` raises leaves nothing behind; OSError becomes a Refusal (exit 2).
+    """
+    temporary = _written(path, write)
     try:
         # A hard link fails where the name exists; a rename would replace it.
         os.link(temporary, path)
@@ -33,7 +42,7 @@ def create(path: str, data: bytes, sync_name: bool = True) -> None:
 
 def replace(path: str, data: bytes) -> None:
     """Writes a file, in place of the one of that name if there is one."""
-    temporary = _written(path, data)
+    temporary = _written(path, lambda handle: write_all(handle, data))
     try:
         os.replace(temporary, path)
     except OSError:
@@ -71,19 +80,21 @@ def unwritable(path: str, error: OSError) -> Refusal:
     )
 
 
-def _written(path: str, data: bytes) -> str:
+def _written(path: str, write: Callable[[int], None]) -> str:
     """A synced temporary file beside `path`; a Refusal (exit 2) leaves nothing behind."""
     temporary = os.path.join(os.path.dirname(path) or ".", f".{os.path.basename(path)[:80]}.{os.urandom(6).hex()}.tmp")
     try:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     except (OSError, ValueError) as error:
         raise unwritable(path, error if isinstance(error, OSError) else OSError(22, str(error))) from None
     try:
-        write_all(handle, data)
+        write(handle)
         os.fsync(handle)
-    except OSError as error:
+    except BaseException as error:
         os.unlink(temporary)
-        raise unwritable(path, error) from None
+        if isinstance(error, OSError):
+            raise unwritable(path, error) from None
+        raise
     finally:
         os.close(handle)
     return temporary

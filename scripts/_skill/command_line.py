@@ -35,6 +35,10 @@ class Parser(argparse.ArgumentParser):
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """The parsed arguments of a tool without commands; wrong use raises Refusal (exit 2)."""
+        for word in arguments:
+            if word.startswith("--") and word.endswith("=--"):
+                # Some versions of argparse drop such a value without a word.
+                raise self.wrong_use(f"{text.escaped(word[:-3])} needs a value", None, [])
         namespace, unknown = self.parse_known_args(list(arguments))
         if unknown:
             name = unknown[0].split("=", 1)[0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Any, NamedTuple, TextIO
 
 from . import VERSION, text
@@ -67,6 +68,8 @@ class Report:
         self.findings: list[Finding] = []
         self.results: dict[str, Any] = {}
         self.lines: list[str] = []
+        self.hide: Callable[[str], str] = str
+        """Hides secrets in whatever is printed; a tool that may meet some sets it."""
 
     def say(self, *lines: str) -> None:
         """Adds lines for people; they are printed at once, and left out of the JSON form."""
@@ -77,7 +80,7 @@ class Report:
     def flush(self) -> None:
         """Prints the lines collected so far."""
         if self.lines:
-            _print("\n".join(self.lines), sys.stdout)
+            _print(self.hide("\n".join(self.lines)), sys.stdout)
         self.lines.clear()
 
     def finish(self, exit_status: int, summary: str) -> int:
@@ -96,11 +99,11 @@ class Report:
                 "findings_left_out": max(0, len(self.findings) - SHOWN_FINDINGS),
                 **self.results,
             }
-            _print(strict_json.pretty(document), sys.stdout)
+            _print(self.hide(strict_json.pretty(document)), sys.stdout)
         else:
             self.flush()
             stream = sys.stdout if exit_status == OK else sys.stderr
-            _print("\n".join([*finding_lines(self.findings), summary]), stream)
+            _print(self.hide("\n".join([*finding_lines(self.findings), summary])), stream)
         return exit_status
 
 

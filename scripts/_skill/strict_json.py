@@ -25,6 +25,8 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _PLAIN_STRING = re.compile(r'"([^"\\\x00-\x1f]*)"')
 _STRING_PART = re.compile(r'[^"\\\x00-\x1f]*')
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))((?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
+_PLAIN_ITEM = re.compile(r'[ \t\n\r]*(?:(-?(?:0|[1-9][0-9]{0,14}))|"([^"\\\x00-\x1f]*)")[ \t\n\r]*,')
+"""A short integer or a string without escapes, and the comma after it."""
 _WORD = re.compile(r"[-+]?[A-Za-z_0-9.]*")
 _HEX4 = re.compile(r"[0-9a-fA-F]{4}")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
@@ -122,21 +124,20 @@ class _Reader:
 
     def document(self) -> Any:
         value = self.value()
-        self.skip_space()
-        if self.position < len(self.text):
+        if self.next():
             raise self.wrong("json.trailing", "there is more text after the document", "one document and nothing else")
         return value
 
     def value(self) -> Any:
         """Reads one whole value: opens containers until a plain value, then closes what ends."""
         while True:
-            self.skip_space()
-            character = self.peek()
+            if self.open and isinstance(self.open[-1], list):
+                self.plain_items(self.open[-1])
+            character = self.next()
             if character in "{[" and character:
                 self.position += 1
                 self.push({} if character == "{" else [])
-                self.skip_space()
-                if self.peek() != ("}" if character == "{" else "]"):
+                if self.next() != ("}" if character == "{" else "]"):
                     if character == "{":
                         self.read_key()
                     continue
@@ -151,6 +152,14 @@ class _Reader:
                 value = self.pop()
             else:
                 return value
+
+    def plain_items(self, items: list[Any]) -> None:
+        """Reads the run of plain items that stand here, if any: long lists are read several times faster so."""
+        position = self.position
+        while match := _PLAIN_ITEM.match(self.text, position):
+            items.append(match[2] if match[1] is None else int(match[1]))
+            position = match.end()
+        self.position = position
 
     def push(self, container: Any) -> None:
         if len(self.open) >= MAX_DEPTH:
@@ -171,15 +180,13 @@ class _Reader:
 
     def more(self) -> bool:
         """After a value: True where another one follows in the innermost container, False at its end."""
-        self.skip_space()
-        character = self.peek()
+        character = self.next()
         is_object = isinstance(self.open[-1], dict)
         closing = "}" if is_object else "]"
         if character == ",":
             self.position += 1
             if is_object:
                 self.keys[-1] = ""
-                self.skip_space()
                 self.read_key()
             return True
         if character == closing:
@@ -188,7 +195,7 @@ class _Reader:
         raise self.wrong("json.syntax", "unexpected text", f"a comma or {closing}")
 
     def read_key(self) -> None:
-        if self.peek() != '"':
+        if self.next() != '"':
             raise self.wrong("json.syntax", "unexpected text", "a key in double quotes")
         start = self.position
         key = self.string()
@@ -199,8 +206,7 @@ class _Reader:
                 "json.duplicate_key", f"the key {text.shown(key)} stands twice in one object", "each key once"
             )
         self.keys[-1] = key
-        self.skip_space()
-        if self.peek() != ":":
+        if self.next() != ":":
             raise self.wrong("json.syntax", "unexpected text", "a colon after the key")
         self.position += 1
 
@@ -228,7 +234,7 @@ class _Reader:
             )
         result: int | float
         if match[2]:
-            result = float(literal) if len(literal) <= 400 else float("inf")
+            result = float(literal)
             if result in (float("inf"), float("-inf")):
                 raise self.wrong("json.not_finite", "the number is too large for a double", "at most 1.8e308")
         else:
@@ -286,10 +292,14 @@ class _Reader:
         self.position += 6
         return int(digits[0], 16)
 
-    def skip_space(self) -> None:
-        match = _SPACE.match(self.text, self.position)
-        if match:
-            self.position = match.end()
+    def next(self) -> str:
+        """Goes past white space and returns the character that stands there; empty at the end."""
+        character = self.text[self.position : self.position + 1]
+        if character and character in " \t\n\r":
+            match = _SPACE.match(self.text, self.position)
+            self.position = match.end() if match else self.position
+            character = self.text[self.position : self.position + 1]
+        return character
 
     def peek(self) -> str:
         return self.text[self.position : self.position + 1]

@@ -77,5 +77,6 @@ def byte_count(count: int) -> str:
 
 
 def pointer(parts: Iterable[str | int]) -> str:
-    """A JSON pointer (RFC 6901) from its parts; the whole document is the empty string."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+    """A JSON pointer (RFC 6901) from its parts, each cut after SHOWN_CHARACTERS; the whole document is ""."""
+    words = [word if len(word) <= SHOWN_CHARACTERS else word[:SHOWN_CHARACTERS] + "..." for word in map(str, parts)]
+    return "".join("/" + word.replace("~", "~0").replace("/", "~1") for word in words)

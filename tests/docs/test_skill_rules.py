@@ -1,111 +1,67 @@
-"""SKILL.md keeps the Agent Skills rules: the union of what the public validators ask for."""
+"""This bundle passes its own lint: the rules of Agent Skills, whole links, nothing hidden, scripts that answer."""
 
 from __future__ import annotations
 
+import json
 import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 
+from _skill.skills import front_matter, lint
+from _skill.skills.bundle import Bundle
+
 ROOT = Path(__file__).resolve().parents[2]
-KEYS = {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
-NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-
-
-def front_matter(text: str) -> tuple[dict[str, str | dict[str, str]], str]:
-    """Front matter and body, from the small part of YAML that we write ourselves: plain ``key: value`` lines, folded
-    blocks (``>-``) and one flat map. Anything else is refused, since validators disagree about it."""
-    assert text.startswith("---\n"), "SKILL.md starts with three hyphens and no byte-order mark"
-    head, mark, body = text[4:].partition("\n---\n")
-    assert mark, "the front matter has no end"
-    assert "---" not in head, "three hyphens inside the front matter cut it off for some readers"
-    result: dict[str, str | dict[str, str]] = {}
-    key = ""
-    for line in head.splitlines():
-        inner = re.fullmatch(r"  (\S.*)", line)
-        if inner and isinstance(result.get(key), dict):
-            entry = re.fullmatch(r'([\w-]+): "([^"]*)"', inner[1])
-            assert entry, f"metadata is a flat map of quoted strings, found {line!r}"
-            flat = result[key]
-            assert isinstance(flat, dict)
-            flat[entry[1]] = entry[2]
-        elif inner:
-            result[key] = f"{result[key]} {inner[1]}".strip()
-        else:
-            pair = re.fullmatch(r"([a-z-]+):(?: (.*))?", line)
-            assert pair, f"not a plain key and value: {line!r}"
-            key, value = pair[1], pair[2] or ""
-            assert key not in result, f"{key} is there twice"
-            assert value == ">-" or not re.search(r"[\[\]{}&*|]|: |^['\"]", value), f"use a folded block for {line!r}"
-            result[key] = {} if key == "metadata" else "" if value == ">-" else value
-    return result, body
+NAME = "pufferlib-skill"
+MADE_HERE = ("build", "dist", "runs")
 
 
 @pytest.fixture(scope="module")
-def skill() -> tuple[dict[str, str | dict[str, str]], str]:
-    return front_matter((ROOT / "SKILL.md").read_bytes().decode("utf-8"))
+def found() -> list[Any]:
+    """What the lint says of this checkout, whatever its folder is called."""
+    return lint.check(Bundle(str(ROOT), NAME, MADE_HERE))
 
 
-def test_the_keys_are_the_closed_set(skill: tuple[dict[str, object], str]) -> None:
-    assert {"name", "description"} <= set(skill[0]) <= KEYS
+def test_the_bundle_has_no_error(found: list[Any]) -> None:
+    assert [finding for finding in found if finding.severity == "error"] == []
 
 
-def test_the_name_is_kebab_case_and_the_folder_s_name(skill: tuple[dict[str, object], str]) -> None:
-    name = str(skill[0]["name"])
-    assert NAME.fullmatch(name) and len(name) <= 64
+def test_what_an_agent_is_given_to_read_has_no_warning_either(found: list[Any]) -> None:
+    read = re.compile(r"SKILL\.md|README\.md|references/|schemas/|scripts/")
+    assert [finding for finding in found if read.match(finding.pointer)] == []
+
+
+def test_the_tool_says_the_same_and_every_script_answers(run: Callable[..., CompletedProcess[str]]) -> None:
+    command = [sys.executable, ROOT / "scripts" / "lint_skill.py", "--as", NAME, "--run-help", "--json"]
+    result = run(command, timeout=300)
+    report = json.loads(result.stdout)
+    assert (result.returncode, report["errors"]) == (0, 0), report["findings"]
+
+
+def test_the_name_is_the_project_s_and_the_description_says_when_and_when_not() -> None:
+    data = (ROOT / "SKILL.md").read_bytes()
+    matter, mistakes = front_matter.read(data.decode("utf-8"), data)
+    assert matter is not None and mistakes == []
     # A checkout may lie in any folder; what names the skill's own folder is the project's name.
-    assert f'name = "{name}"\n' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert f"/skills/{name}" in (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def test_the_description_says_what_when_and_when_not(skill: tuple[dict[str, object], str]) -> None:
-    description = str(skill[0]["description"])
-    assert 1 <= len(description) <= 1024
-    assert not re.search(r"[<>]", description)
+    assert matter.fields["name"] == NAME
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'name = "{NAME}"\n' in project
+    assert f"/skills/{NAME}" in (ROOT / "README.md").read_text(encoding="utf-8")
+    description = str(matter.fields["description"])
     assert "Use when" in description and "Do not use" in description
-
-
-def test_short_fields_keep_their_limits(skill: tuple[dict[str, object], str]) -> None:
-    fields = skill[0]
-    assert 1 <= len(str(fields.get("compatibility", "x"))) <= 500
-    metadata = fields.get("metadata", {})
+    metadata = matter.fields["metadata"]
     assert isinstance(metadata, dict) and re.fullmatch(r"\d+\.\d+\.\d+", metadata["version"])
-    assert f'version = "{metadata["version"]}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'version = "{metadata["version"]}"' in project
 
 
-def test_the_body_is_short(skill: tuple[dict[str, object], str]) -> None:
-    body = skill[1]
-    assert body.count("\n") < 250
-    assert len(body) < 20_000
-
-
-def test_links_are_one_level_deep(skill: tuple[dict[str, object], str]) -> None:
-    for link in re.findall(r"\]\(([^)]+)\)", skill[1]):
+def test_the_body_keeps_our_own_budget() -> None:
+    data = (ROOT / "SKILL.md").read_bytes()
+    matter, _ = front_matter.read(data.decode("utf-8"), data)
+    assert matter is not None
+    assert matter.body.count("\n") < 250 and len(matter.body) < 20_000
+    for link in re.findall(r"\]\(([^)]+)\)", matter.body):
         assert re.fullmatch(r"(references|schemas)/[\w.-]+|[A-Z]+\.md", link), link
-
-
-def test_nothing_invisible_is_hidden_in_what_an_agent_reads() -> None:
-    """Zero-width and direction-changing characters, and comments that are not remarks on code blocks."""
-    remark = re.compile(r"<!-- (?:not run|exits \d+|file): [^<>]*-->")
-    for document in [ROOT / "SKILL.md", ROOT / "README.md", *(ROOT / "references").glob("*.md")]:
-        text = document.read_text(encoding="utf-8")
-        hidden = re.search("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]", text)
-        assert hidden is None, f"{document.name}: {hidden and hidden.group()!r}"
-        assert "<!--" not in remark.sub("", text), f"{document.name} has a hidden comment"
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        "name: a\nname: b",
-        "name: [a, b]",
-        "description: does X: then Y",
-        "description: 'x'",
-        "metadata:\n  version: 1.0",
-        "description: >-\n  before --- after",
-        "name:\ttab",
-    ],
-)
-def test_what_validators_disagree_about_is_refused(head: str) -> None:
-    with pytest.raises(AssertionError):
-        front_matter(f"---\n{head}\n---\nbody\n")

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+from ..checkpoints.corpus.torch_pickles import state_dict
+from ..checkpoints.corpus.zips import torch_archive
 from .conftest import ROOT, Tool
 
 
@@ -61,6 +63,39 @@ def test_killed_at_every_step_of_making_a_manifest_the_one_before_still_verifies
         assert [f["pointer"] for f in answer.report["findings"] if f["code"] == "manifest.left_over"] == left
     assert steps >= 3  # a write, a sync, a rename at the least
     assert tool("manifest", "verify", target).exit_status == 0
+
+
+def test_killed_at_every_step_of_converting_the_checkpoint_before_still_verifies(
+    checkpoints, tool, tmp_path, clean_environment
+) -> None:
+    source, target = tmp_path / "model.pt", checkpoints / "next.safetensors"
+    source.write_bytes(torch_archive(*state_dict()))
+    command = [ROOT / "scripts/inspect_checkpoint.py", source, "--convert", target]
+    steps = 0
+    for _ in killed_at_every_step(command, cwd=tmp_path, env=clean_environment):
+        steps += 1
+        answer = tool("manifest", "verify", checkpoints / "manifest.json")
+        errors = {f["code"] for f in answer.report["findings"] if f["severity"] == "error"}
+        if target.exists():
+            safetensors.numpy.load_file(target)
+            assert errors == {"manifest.unlisted"}
+            target.unlink()
+        else:
+            assert answer.exit_status == 0 and not errors
+        left = sorted(path.name for path in checkpoints.iterdir() if path.name.startswith("."))
+        assert answer.report["left_overs"] == left
+    assert steps >= 4
+    assert len(safetensors.numpy.load_file(target)) > 0
+
+
+def test_a_truncated_file_in_the_place_of_a_conversion_is_refused_and_stays(checkpoints, tool, tmp_path) -> None:
+    target = checkpoints / "model.safetensors"
+    target.write_bytes(target.read_bytes()[:1000])
+    (tmp_path / "model.pt").write_bytes(torch_archive(*state_dict()))
+    answer = tool("inspect_checkpoint", "model.pt", "--convert", target)
+    assert answer.exit_status == 1 and answer.codes == ["file.exists"]
+    assert target.stat().st_size == 1000
+    assert tool("inspect_checkpoint", target).exit_status == 1
 
 
 def test_left_overs_are_listed_and_never_taken_into_a_new_manifest(checkpoints, tool, tmp_path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,32 @@ def test_a_listed_name_that_is_a_link_on_disk_is_not_followed(tool, tmp_path) ->
     (tmp_path / "m2.json").write_bytes(manifest_of("d/secret"))
     answer = tool("manifest", "verify", "m2.json")
     assert answer.exit_status == 1 and "file.kind" in answer.codes and answer.report["verified"] == 0
+
+
+@pytest.mark.parametrize("top", ["", "archive/"])
+@pytest.mark.parametrize("name", ["../outside.txt", "/etc/x", "C:\\x", "a\\..\\b", "a/../../b", ".."])
+def test_a_member_of_a_zip_that_leaves_is_refused_and_nothing_is_unpacked(tool, tmp_path, top, name) -> None:
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as stream:
+        for member in (f"{top}data.pkl", name):
+            info = zipfile.ZipInfo(member)
+            info.filename = member
+            stream.writestr(info, b"N.")
+    before = sorted(tmp_path.rglob("*"))
+    for answer in (tool("manifest", "archive", path), tool("inspect_checkpoint", path)):
+        assert answer.exit_status == 1 and {"zip.name", "name.leaves"} & set(answer.codes)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("names", [("a/x", "a/x"), ("a/x", "A/x"), ("a/é", "a/e\u0301")], ids=ascii)
+def test_two_members_of_a_zip_with_one_name_are_refused(tool, tmp_path, names) -> None:
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as stream:
+        for name in names:
+            stream.writestr(name, b"x")
+    for answer in (tool("manifest", "archive", path), tool("inspect_checkpoint", path)):
+        assert answer.exit_status == 1, answer.text
 
 
 def test_any_name_at_all_ends_in_a_clean_report(tmp_path: Path) -> None:

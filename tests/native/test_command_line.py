@@ -99,7 +99,7 @@ def test_a_run_from_flags_leaves_a_plan_that_says_so(puffer, tmp_path):
     plan = json.loads((tmp_path / "run" / "plan.json").read_text())
     assert plan["train"]["learning_rate"] == 1e-3 and plan["train"]["total_timesteps"] == 1024
     assert plan["policy"] == {"network": "mlp", "hidden": [8, 4], "activation": "relu"}
-    assert plan["environment"] == {"name": "cartpole", "settings": {"max_steps": 50}}
+    assert plan["environment"] == {"name": "cartpole", "api": "c", "settings": {"max_steps": 50}}
     assert_verifies(tmp_path / "run")
     kept = {"plan.json", "manifest.json", "metrics.jsonl", "replay.json", "report.html"}
     assert {p.name for p in (tmp_path / "run").iterdir()} == kept | {"checkpoint-0000000000001024.safetensors"}
@@ -148,7 +148,7 @@ def test_flags_that_contradict_each_other(puffer, tmp_path, words, found):
     [
         b"",
         b"[1]",
-        b'{"schema": "plan/1", "schema": "plan/1"}',
+        b'{"schema": "plan/2", "schema": "plan/2"}',
         b'{"run": NaN}',
         b"\xff",
         b"[" * 100_000,

@@ -64,7 +64,7 @@ def test_a_folder_outside_is_trained_evaluated_and_resumed(tmp_path, puffer, nes
     done = puffer("train", "guess", "--env-path", outside, "--run-dir", tmp_path / "run", *FLAGS, timeout=300)
     assert done.returncode == 0, done.stderr
     plan = json.loads((tmp_path / "run" / "plan.json").read_text())
-    assert plan["environment"] == {"name": "guess", "settings": {}, "path": str(outside)}
+    assert plan["environment"] == {"name": "guess", "api": "c", "settings": {}, "path": str(outside)}
     assert puffer("eval", tmp_path / "run", "--episodes", 3).returncode == 0
     assert puffer("train", "--resume", "--run-dir", tmp_path / "run").returncode == 0
     assert digests(PROFILE) == before and digests(outside) == {

@@ -19,8 +19,8 @@ from ..report.report_browser import Browser, find_browser
 
 QUICKSTART = [sys.executable, str(ROOT / "scripts" / "launch.py"), "quickstart"]
 LEFT_BEHIND = {
-    "plan.json", "approval.json", "audit.jsonl", "audit.head", "metrics.jsonl", "manifest.json", "replay.json",
-    "report.html",
+    "plan.json", "approval.json", "audit.jsonl", "audit.head", "metrics.jsonl", "manifest.json", "output.log",
+    "replay.json", "report.html",
 }  # fmt: skip
 
 

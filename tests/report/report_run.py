@@ -75,10 +75,11 @@ def digest(data: bytes) -> str:
 def make_plan(environment: str, run: str) -> dict[str, Any]:
     settings = {"gravity": 9.8, "max_steps": 500} if environment == "cartpole" else {}
     return {
-        "schema": "plan/1",
+        "schema": "plan/2",
         "run": run,
         "profile": "4.0",
-        "environment": {"name": environment, "settings": settings},
+        "start": {"kind": "fresh"},
+        "environment": {"name": environment, "api": "c", "settings": settings},
         "policy": {"network": "mlp", "hidden": [64], "activation": "tanh"},
         "train": {
             "seed": 1, "total_timesteps": 20000000, "target_return": 475.0, "num_envs": 2048, "horizon": 32,
@@ -88,8 +89,9 @@ def make_plan(environment: str, run: str) -> dict[str, Any]:
             "max_grad_norm": 0.5, "adam_beta1": 0.9, "adam_beta2": 0.999, "adam_eps": 1e-08, "checkpoint_interval": 50,
         },
         "evaluation": {"episodes": 128, "seed": 1000001},
+        "vectorization": {"backend": "threads", "num_workers": 0},
         "device": "cpu",
-        "num_workers": 0,
+        "loggers": [{"kind": "jsonl"}],
         "network": [],
         "limits": {"wall_seconds": 300, "memory_mb": 2048, "disk_mb": 256},
     }  # fmt: skip

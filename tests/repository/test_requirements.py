@@ -18,7 +18,7 @@ else:
 
 PIN = re.compile(r"[a-z0-9][a-z0-9._-]*==[0-9][0-9a-z.+]*(?: ; [^\\]+)?")
 DIGEST = re.compile(r"--hash=sha256:[0-9a-f]{64}")
-PINNED = ["check.txt", "test.txt", "torch-cpu.txt", "torch.txt"]
+PINNED = ["check.txt", "schema_suite.txt", "test.txt", "torch-cpu.txt", "torch.txt"]
 OURS = {"pufferlib-skill", "pufferlib-native"}
 
 

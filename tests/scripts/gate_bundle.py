@@ -97,6 +97,7 @@ def build_bundle(root: Path) -> Bundle:
     """Copies the gate to `root` and puts the stand-in beside it."""
     for folder in ("scripts", "schemas"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "launch_policy.json", root)
     shutil.copytree(FAKE_ENGINE, root / "native_profile", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "native_profile" / "pins", root / "native_profile" / "pins")
     for environment, agents in (("fake", 1), ("other", 1), ("crowd", 8)):

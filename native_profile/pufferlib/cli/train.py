@@ -30,6 +30,7 @@ def run(parser: Parser, words: list[str]) -> int:
     parser.add_argument("--plan", metavar="FILE", help="train this plan instead of flags")
     parser.add_argument("--run-dir", metavar="DIR", help="folder of the run (default runs/<env>-<time>)")
     parser.add_argument("--resume", action="store_true", help="go on where the run in --run-dir was interrupted")
+    parser.add_argument("--start-from", metavar="FILE", help="checkpoint whose weights alone are taken")
     parser.add_argument("--env-path", metavar="DIR", help="folder that holds the environment's header")
     parser.add_argument(
         "--workers", type=int, default=0, metavar="N", help="threads (default: the cores this process may use)"
@@ -63,8 +64,10 @@ def run(parser: Parser, words: list[str]) -> int:
         plan, content = read_plan(path), path.read_bytes()
         run_dir = Path(arguments.run_dir)
         run_dir.mkdir(parents=True, exist_ok=True)
-        return Run(plan, content, run_dir, arguments.env_path, arguments.resume).execute()
+        start_from = Path(arguments.start_from) if arguments.start_from else None
+        return Run(plan, content, run_dir, arguments.env_path, arguments.resume, start_from).execute()
     if arguments.resume:
+        given += ["start-from"] if arguments.start_from else []
         if not arguments.run_dir or given:
             raise PufferError("--resume takes --run-dir alone: the run's plan.json holds every setting", MISUSE)
         run_dir = Path(arguments.run_dir)
@@ -93,7 +96,10 @@ def _fresh(arguments: Any, train: dict[str, Any], settings: dict[str, Any]) -> i
         policy["activation"] = vars(arguments)["policy.activation"]
     name = f"{arguments.env}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
     run_dir = Path(arguments.run_dir) if arguments.run_dir else Path("runs") / name
-    plan = make_plan(arguments.env, arguments.env_path, run_dir.name, train, policy, settings, arguments.workers)
+    start_from = Path(arguments.start_from) if arguments.start_from else None
+    plan = make_plan(
+        arguments.env, arguments.env_path, run_dir.name, train, policy, settings, arguments.workers, start_from
+    )
     load(find_header(arguments.env, arguments.env_path)).settings_bytes(settings)
     try:
         run_dir.mkdir(parents=True)

@@ -34,6 +34,7 @@ MEANINGS = {
     "memory_mb": "most memory the run may take",
     "disk_mb": "most the run may write",
     "device": "where the run computes",
+    "backend": "what environments run in",
     "num_workers": "threads; 0 is every core that the run may use",
     "path": "folder of an environment kept outside the tree",
     "profile": "engine that ran",
@@ -50,10 +51,12 @@ def settings_groups(plan: dict[str, Any]) -> list[dict[str, Any]]:
     """Groups ``{"title", "rows": [[name, value, meaning], ...]}`` of a plan, ``cleaned`` before."""
     environment = _section(plan, "environment")
     own = environment.pop("settings", None)
-    environment.pop("name", None)
+    for said_elsewhere in ("name", "api"):
+        environment.pop(said_elsewhere, None)
     environment_rows = _rows("environment", environment)
     environment_rows += [[name, shown(value), ""] for name, value in own.items()] if isinstance(own, dict) else []
-    run: dict[str, Any] = {name: plan[name] for name in ("profile", "device", "num_workers", "network") if name in plan}
+    run: dict[str, Any] = {name: plan[name] for name in ("profile", "device", "network") if name in plan}
+    run |= _section(plan, "vectorization")
     groups = [
         ("Training", _rows("train", _section(plan, "train"))),
         ("Policy", _rows("policy", _section(plan, "policy"))),

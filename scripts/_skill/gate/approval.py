@@ -2,8 +2,8 @@
 
 An approval is bound to the digest, expires, and is used once: launching leaves a marker, named by the approval,
 that cannot be made twice. The digest is always computed from what will run; a digest that anybody supplies is
-only ever compared with it. Without a signature an approval proves consent only where its file
-is out of the requester's reach.
+only ever compared with it. Without a signature (see `consent`) an approval proves consent only where its file is
+out of the requester's reach.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ from . import digest
 
 RUN = "run"
 RESUME = "resume"
+OPT_IN = "--opt-in"
+"""Who approves where nobody does by name."""
 MAX_BYTES = 8 << 20
+CLOCK_SLACK = 60
+"""Seconds by which two clocks, or a file system's, may differ."""
 
 
 class Approval(NamedTuple):
@@ -37,17 +41,25 @@ class Approval(NamedTuple):
 
 
 def create(
-    plan: Plan, items: Mapping[str, str], purpose: str, tier: str, approved_by: str, reason: str, seconds: int
+    plan: Plan,
+    items: Mapping[str, str],
+    purpose: str,
+    tier: str,
+    approved_by: str,
+    reason: str,
+    seconds: int,
+    requested_by: str = "unknown",
 ) -> Approval:
     """A new approval of `items`, valid for `seconds` from now."""
     created = clock.now()
     document: dict[str, Any] = {
-        "schema": "approval/1",
+        "schema": "approval/2",
         "run": plan.run,
         "purpose": purpose,
         "digest": digest.of(items),
         "tier": tier,
         "approved_by": approved_by,
+        "requested_by": requested_by,
         "reason": reason,
         "created": clock.instant(created),
         "expires": clock.instant(created + seconds),
@@ -85,7 +97,14 @@ def read(path: str) -> Approval:
     return parse(strict_json.read_file(path, MAX_BYTES), path)
 
 
-def findings(given: Approval, plan: Plan, items: Mapping[str, str], purpose: str, tier: str) -> list[Finding]:
+def findings(
+    given: Approval,
+    plan: Plan,
+    items: Mapping[str, str],
+    purpose: str,
+    tier: str,
+    longest_expiry: int = clock.LONGEST_SECONDS,
+) -> list[Finding]:
     """Why this approval does not allow launching `items` now; empty where it does."""
     document = given.document
     found = []
@@ -97,7 +116,7 @@ def findings(given: Approval, plan: Plan, items: Mapping[str, str], purpose: str
         )
     if document["tier"] != tier:
         found.append(Finding("approval.tier", "approved in another tier", "", document["tier"], tier, again))
-    found.extend(_time_findings(document))
+    found.extend(_time_findings(document, longest_expiry))
     if os.path.lexists(marker(given)):
         found.append(
             Finding("approval.used", "the approval has been used: each allows one launch", marker(given), fix=again)
@@ -121,12 +140,33 @@ def use(given: Approval) -> None:
     atomic_file.sync_folder(os.path.dirname(marker(given)))
 
 
-def _time_findings(document: Mapping[str, Any]) -> list[Finding]:
+def _latest_use() -> int:
+    """When an approval was last used here; 0 where none was. A clock that shows less has gone backwards."""
+    latest = 0.0
+    try:
+        with os.scandir(os.path.join(layout.runs_folder(), ".gate", "used")) as entries:
+            for entry in entries:
+                latest = max(latest, entry.stat(follow_symlinks=False).st_mtime)
+    except OSError:
+        return 0
+    return int(latest)
+
+
+def _time_findings(document: Mapping[str, Any], longest: int) -> list[Finding]:
     created, expires = clock.seconds_of(document["created"]), clock.seconds_of(document["expires"])
     now = clock.now()
+    used = _latest_use()
+    if used > now + CLOCK_SLACK:
+        # Otherwise turning the clock back would bring an expired approval to life again.
+        message = "the clock has gone backwards since the last launch, so no approval's time can be checked"
+        return [Finding("clock.backwards", message, "", clock.instant(now), f"after {clock.instant(used)}")]
     if created is None or expires is None or not created < expires <= created + clock.LONGEST_SECONDS:
         return [Finding("approval.time", "the times of the approval make no sense", "/expires", document["expires"])]
-    if created > now + 60:
+    if expires - created > longest:
+        got, want = f"{expires - created} s", f"at most {longest} s"
+        message = "the approval lives longer than the launch policy allows"
+        return [Finding("approval.too_long", message, "/expires", got, want, _again())]
+    if created > now + CLOCK_SLACK:
         return [
             Finding(
                 "approval.time",

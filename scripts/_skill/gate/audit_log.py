@@ -2,8 +2,11 @@
 
 `audit.jsonl` holds the records, `audit.head` the number of records, their bytes and the last digest; it is
 replaced after every append, so that a removed tail shows. Whoever can write both files can forge both:
-without a signature the chain shows damage and careless edits, not a determined forger. While a run lives its log is
-locked, so that no second process writes to the same run.
+the chain shows damage and careless edits; against a determined forger there are anchors in another place (see
+`audit_anchor`). While a run lives its log is locked, so that no second process writes to the same run.
+
+An append is crash-safe: the bytes are synced before the anchor moves. What stands after the anchor was never
+acknowledged, so a cut-off or garbled tail is cut back to whole records; what the anchor knows is never mended.
 """
 
 from __future__ import annotations
@@ -35,20 +38,22 @@ class Verified(NamedTuple):
 class AuditLog:
     """An open, locked log."""
 
-    def __init__(self, folder: str, handle: int, records: list[dict[str, Any]], size: int) -> None:
+    def __init__(self, folder: str, handle: int, lock: int, data: bytes, records: list[dict[str, Any]]) -> None:
         self.folder = folder
         self.handle = handle
-        """The open log; it carries the lock, which a child that inherits it also holds."""
+        self.lock = lock
+        """Carries the lock, which a child that inherits it also holds; nothing can be written through it."""
+        self.data = data
+        """The whole log as it was written."""
         self.records = records
-        self.size = size
 
     @classmethod
     def create(cls, folder: str) -> AuditLog:
         """A new, empty log in a run's folder."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        handle = os.open(os.path.join(folder, LOG), flags, 0o644)
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return cls(folder, handle, [], 0)
+        path = os.path.join(folder, LOG)
+        handle = os.open(path, flags, 0o644)
+        return cls(folder, handle, _locked(path, folder), b"", [])
 
     @classmethod
     def reopen(cls, folder: str) -> AuditLog:
@@ -59,19 +64,17 @@ class AuditLog:
         except OSError as error:
             raise atomic_file.unwritable(path, error) from None
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            lock = _locked(path, folder)
+        except Refusal:
             os.close(handle)
-            raise Refusal(
-                Finding(
-                    "run.in_use", "the run is still alive in another process", folder, fix="wait for it, or stop it"
-                )
-            ) from None
+            raise
         verified, recovery = _recoverable(folder, verify(path))
         if verified.findings:
             os.close(handle)
+            os.close(lock)
             raise Refusal(*verified.findings)
-        log = cls(folder, handle, verified.records, verified.good_bytes)
+        data = b"".join(strict_json.canonical(record) + b"\n" for record in verified.records)
+        log = cls(folder, handle, lock, data, verified.records)
         if recovery:
             os.ftruncate(handle, verified.good_bytes)
             log.append(("recovered", {"reason": recovery}))
@@ -95,12 +98,55 @@ class AuditLog:
         written = b"".join(lines)
         atomic_file.write_all(self.handle, written)
         os.fsync(self.handle)
-        self.size += len(written)
-        atomic_file.replace(os.path.join(self.folder, HEAD), _head(self.records, self.size))
+        self.data += written
+        atomic_file.replace(os.path.join(self.folder, HEAD), _head(self.records, len(self.data)))
+
+    def mend(self) -> list[Finding]:
+        """Undoes what somebody else has done to the log while this gate had it open, and names it."""
+        found = []
+        for name, whole in ((LOG, self.data), (HEAD, _head(self.records, len(self.data)))):
+            path = os.path.join(self.folder, name)
+            if not _holds(path, whole):
+                found.append(Finding("run.tampered", f"{name} was changed while the run was alive", path))
+                _make_way(path)
+                atomic_file.replace(path, whole)
+        if found:
+            os.close(self.handle)
+            path = os.path.join(self.folder, LOG)
+            self.handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+        return found
 
     def close(self) -> None:
         """Closes the log and releases the lock."""
         os.close(self.handle)
+        os.close(self.lock)
+
+
+def _locked(path: str, folder: str) -> int:
+    """A handle for reading that holds the log's lock."""
+    lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise Refusal(
+            Finding("run.in_use", "the run is still alive in another process", folder, fix="wait for it, or stop it")
+        ) from None
+    return lock
+
+
+def _holds(path: str, whole: bytes) -> bool:
+    """Whether a plain file holds exactly these bytes."""
+    try:
+        return strict_json.read_file(path, MAX_BYTES) == whole
+    except Refusal:
+        return False
+
+
+def _make_way(path: str) -> None:
+    """A folder that was put in the place of a file goes aside, since no file can replace it."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        os.rename(path, f"{path}.{os.urandom(4).hex()}.aside")
 
 
 def verify(path: str) -> Verified:
@@ -161,14 +207,15 @@ def _anchor_findings(path: str, records: list[dict[str, Any]], size: int) -> lis
 def _recoverable(folder: str, verified: Verified) -> tuple[Verified, str]:
     """Where all that is wrong is what a crash in an append leaves, the state to go on from and the reason."""
     records, found, size = verified
-    if not found or found[0].code not in ("audit.torn", "audit.after_anchor"):
+    if not found or found[0].code in ("audit.removed", "audit.anchor"):
         return verified, ""
     head = os.path.join(folder, HEAD)
     anchor = strict_json.read_file(head, 4096) if os.path.lexists(head) else b""
     count = _anchored(anchor)
     if count is None or not 0 < count <= len(records):
         return verified, ""
-    # Every record that the anchor knows must be there unchanged; whole ones after it were written by a live gate.
+    # Every record that the anchor knows must be there unchanged. Whole ones after it were written by a live gate; a
+    # power cut can leave anything behind them: a part, zeros, or blocks that were written out of order.
     known = sum(len(strict_json.canonical(record)) + 1 for record in records[:count])
     if anchor != _head(records[:count], known):
         return verified, ""

@@ -8,15 +8,24 @@ from collections.abc import Mapping
 
 from ..plans.plan import Plan
 from ..plans.profile import Profile
+from . import credential_variables
 
 SAFE_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 COMPILERS = ("c++", "g++", "clang++")
-FOLDERS = ("HOME", "TMPDIR", "XDG_CACHE_HOME")
+FOLDERS = ("HOME", "XDG_CACHE_HOME")
 """Variables that name a folder; they reach the child where the path is absolute, and the digest covers them."""
 PASSED_ON = (*FOLDERS, "CXX")
 """Variables that reach the child as they are, and that the digest covers."""
 DISPLAY_ONLY = ("TERM", "NO_COLOR", "CI")
 """Variables that reach the child and only change how it prints."""
+NOT_ITEMS = (*DISPLAY_ONLY, "PYTHONPATH", "TMPDIR", "ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")
+"""Variables of the child that follow from the run's name, or only change how it prints."""
+ENGINE_CACHE = "pufferlib-native"
+"""The engine's folder in the user's cache."""
+OUTSIDE_CACHE = "pufferlib-native-outside"
+"""Caches for environments from outside: each has its own, so that none can change what another run loads."""
+START = "start.safetensors"
+"""The private copy of the weights of a warm start, in the run's folder."""
 
 
 def command(profile: Profile, plan: Plan, run_folder: str, snapshot: str, resume: bool) -> list[str]:
@@ -26,7 +35,24 @@ def command(profile: Profile, plan: Plan, run_folder: str, snapshot: str, resume
     words += ["--run-dir", run_folder]
     if plan.environment_path is not None:
         words += ["--env-path", os.path.join(snapshot, "environment")]
-    return [*words, "--resume"] if resume else words
+    if resume:
+        return [*words, "--resume"]
+    return [*words, "--start-from", os.path.join(run_folder, START)] if plan.start["kind"] == "warm" else words
+
+
+def cache_folder(parent: Mapping[str, str], plan: Plan) -> str:
+    """The folder that holds the engine's own cache folder for this plan."""
+    base = parent.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
+        home = parent.get("HOME", "")
+        base = os.path.join(home if os.path.isabs(home) else os.path.expanduser("~"), ".cache")
+    outside = plan.document["environment"].get("path") or plan.document["environment"].get("source")
+    if outside is None:
+        return base
+    import hashlib
+
+    key = hashlib.sha256(os.path.realpath(outside).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return os.path.join(base, OUTSIDE_CACHE, key)
 
 
 def compiler(variables: Mapping[str, str]) -> str | None:
@@ -49,21 +75,34 @@ def _zig() -> str | None:
     return program if os.path.isfile(program) and os.access(program, os.X_OK) else None
 
 
-def variables(parent: Mapping[str, str], snapshot: str) -> dict[str, str]:
-    """The child's whole environment; nothing else of the parent's reaches it, so no credential does."""
+def variables(parent: Mapping[str, str], snapshot: str, plan: Plan | None = None) -> dict[str, str]:
+    """The child's whole environment; nothing else of the parent's reaches it, so no credential that no logger needs.
+
+    Without a plan: what does not depend on one.
+    """
     found = compiler(parent)
     folders = list(SAFE_PATH)
     if found is not None and os.path.dirname(found) not in folders:
         folders.insert(0, os.path.dirname(found))
+    temporary = os.path.join(snapshot, "tmp")
     cleaned = {
-        **({"CXX": f"{found} c++"} if found is not None and os.path.basename(found) == "zig" else {}),
         "PATH": os.pathsep.join(folders),
         "LANG": "C.UTF-8",
         "PYTHONPATH": snapshot,
         # The copy lies in a new place at every launch: bytecode of it would never be read again.
         "PYTHONDONTWRITEBYTECODE": "1",
+        "TMPDIR": temporary,
+        # A compiler's cache lies where the child may not write.
+        "CCACHE_DISABLE": "1",
     }
+    if found is not None and os.path.basename(found) == "zig":
+        cleaned.update(CXX=f"{found} c++", ZIG_GLOBAL_CACHE_DIR=temporary, ZIG_LOCAL_CACHE_DIR=temporary)
     for name in (*PASSED_ON, *DISPLAY_ONLY):
         if name in parent and (name not in FOLDERS or os.path.isabs(parent[name])):
             cleaned[name] = parent[name]
+    if plan is not None:
+        cleaned["XDG_CACHE_HOME"] = cache_folder(parent, plan)
+        for name in credential_variables.of(plan, parent):
+            if parent.get(name):
+                cleaned[name] = parent[name]
     return cleaned

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from .. import layout, strict_json, text
 from ..findings import Finding
@@ -19,7 +19,8 @@ from ..plans import environment_folder
 from ..plans.environment_folder import EnvironmentFolder
 from ..plans.plan import Plan
 from ..plans.profile import Profile
-from . import child_command, source_tree
+from . import child_command, launch_policy, source_tree, ssh_signature
+from .launch_policy import Policy
 
 
 def of(items: Mapping[str, str]) -> str:
@@ -32,9 +33,12 @@ def same(left: str, right: str) -> bool:
     return hmac.compare_digest(left.encode(), right.encode())
 
 
-def machine_items(parent: Mapping[str, str]) -> dict[str, str]:
-    """Items that do not depend on the plan: interpreter, compiler, gate, variables, working folder."""
-    items = {"working folder": os.path.realpath(os.getcwd())}
+def machine_items(parent: Mapping[str, str], policies: Sequence[Policy] = ()) -> dict[str, str]:
+    """Items that do not depend on the plan: interpreter, compiler, gate, policies, variables, working folder."""
+    items = {"working folder": os.path.realpath(os.getcwd()), **launch_policy.items(policies)}
+    if any(policy.signers is not None for policy in policies):
+        checker = ssh_signature.program()
+        items["signature checker"] = source_tree.file_digest(checker) if checker else "none"
     items["interpreter path"] = sys.executable
     items["interpreter version"] = sys.version
     for name, path in (("program", os.path.realpath(sys.executable)), ("library", _python_library())):
@@ -43,7 +47,7 @@ def machine_items(parent: Mapping[str, str]) -> dict[str, str]:
     items["compiler path"] = compiler or "none"
     items["compiler program"] = source_tree.file_digest(compiler) if compiler else "none"
     for name, value in child_command.variables(parent, "").items():
-        if name not in child_command.DISPLAY_ONLY and name != "PYTHONPATH":
+        if name not in child_command.NOT_ITEMS:
             # The digest of the value, so that an approval can be shown to anybody.
             items[f"variable {name}"] = hashlib.sha256(value.encode("utf-8", "surrogateescape")).hexdigest()
     for folder in (layout.SCRIPTS, layout.SCHEMAS):

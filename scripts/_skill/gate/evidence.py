@@ -7,13 +7,16 @@ import os
 import stat
 from typing import Any, NamedTuple
 
-from .. import strict_json
+from .. import strict_json, text
 from ..findings import Finding, Refusal
 from ..json_schema import Schema
 from ..plans.plan import Plan
 from .digest import same
 
 MANIFEST = "manifest.json"
+_PROOF = ("plan.", "approval", "manifest.", "checkpoint-", "output.", "start.")
+MOST_FILES = 2000
+"""Files of a run that its record names."""
 
 
 class Evidence(NamedTuple):
@@ -64,13 +67,24 @@ def incomplete(evidence: Evidence, plan: Plan) -> list[Finding]:
 
 
 def file_digests(folder: str) -> dict[str, str]:
-    """SHA-256 of every plain file in a run's folder that is not part of the audit log, by name."""
+    """SHA-256 of the plain files in a run's folder that are not part of the audit log, by name, at most MOST_FILES.
+
+    A name that does not print stands escaped: a record has to be readable whatever a run calls its files.
+    """
     found = {}
-    for name in sorted(os.listdir(folder)):
-        path = os.path.join(folder, name)
-        if not name.startswith(("audit.", ".")) and stat.S_ISREG(os.lstat(path).st_mode):
-            found[name] = file_digest(path)
+    for name in file_names(folder)[:MOST_FILES]:
+        found[text.escaped(name, 300)] = file_digest(os.path.join(folder, name))
     return found
+
+
+def file_names(folder: str) -> list[str]:
+    """The names of the plain files in a run's folder that are not part of the audit log, what proves most first."""
+    names = (
+        name
+        for name in os.listdir(folder)
+        if not name.startswith(("audit.", ".")) and stat.S_ISREG(os.lstat(os.path.join(folder, name)).st_mode)
+    )
+    return sorted(names, key=lambda name: (not name.startswith(_PROOF), name))
 
 
 def file_digest(path: str) -> str:

@@ -8,16 +8,18 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from .. import layout
+from .. import layout, text
 from ..findings import Finding, Refusal, Report, errors_in
-from ..plans import environment_folder, plan_numbers, plan_rules
+from ..plans import environment_folder, plan_environment, plan_numbers, plan_rules
 from ..plans import plan as plans
 from ..plans import profile as profiles
 from ..plans.environment_folder import EnvironmentFolder
 from ..plans.plan import Plan
 from ..plans.plan_numbers import PlanNumbers
 from ..plans.profile import Profile
-from . import approval, child_command, digest, evidence, tier
+from . import approval, bounds, child_command, credential_variables, digest, evidence, launch_policy, tier, warm_start
+from .bounds import Bounds
+from .tier import Decision
 
 WRITTEN_FILES = (
     "plan.json",
@@ -27,6 +29,7 @@ WRITTEN_FILES = (
     "metrics.jsonl",
     "checkpoint-<step>.safetensors",
     "manifest.json",
+    "output.log",
     "replay.json",
     "report.html",
 )
@@ -41,13 +44,15 @@ class LaunchRequest(NamedTuple):
     numbers: PlanNumbers
     warnings: list[Finding]
     purpose: str
-    tier: str
-    reasons: list[str]
-    """Why it needs a person; empty for the low tier."""
+    decision: Decision
+    """Which tier the plan falls into, and what that needs."""
+    bounds: Bounds
     machine_items: dict[str, str]
     plan_items: dict[str, str]
     """The items of what the private copy is made of."""
     command_item: dict[str, str]
+    start_items: dict[str, str]
+    """Items of the weights that a warm start begins with."""
     resume_items: dict[str, str]
     run_folder: str
     snapshot: str
@@ -57,26 +62,53 @@ class LaunchRequest(NamedTuple):
     @property
     def items(self) -> dict[str, str]:
         """All items of the digest."""
-        return {**self.machine_items, **self.plan_items, **self.command_item, **self.resume_items}
+        return {
+            **self.machine_items,
+            **self.plan_items,
+            **self.command_item,
+            **self.bounds.items,
+            **self.start_items,
+            **self.resume_items,
+        }
 
     @property
     def digest(self) -> str:
         """The digest of all items."""
         return digest.of(self.items)
 
+    @property
+    def tier(self) -> str:
+        """The name of the plan's tier."""
+        return self.decision.tier
+
+    @property
+    def opt_in_is_enough(self) -> bool:
+        """Whether the launch may be approved by its own --opt-in."""
+        return self.decision.consent == tier.OPT_IN
+
 
 def build(plan: Plan, purpose: str = approval.RUN) -> LaunchRequest:
     """The request for a plan whose form is right; a Refusal carries every rule that it breaks."""
     profile = profiles.load(plan.profile)
-    environment = environment_folder.load(plan.environment, plan.environment_path)
-    findings = plan_rules.findings(plan, profile, environment.header)
+    resuming = purpose == approval.RESUME
+    findings = plan_rules.findings(plan, profile, plan_environment.load(plan), resuming=resuming)
     if errors_in(findings):
         raise Refusal(*findings)
+    if not profile.launchable:
+        message = f"plans of profile {text.escaped(profile.name)} are checked, and not launched yet"
+        raise Refusal(Finding("profile.not_launchable", message, "/profile", profile.reason))
+    environment = environment_folder.load(plan.environment, plan.environment_path)
     run_folder = layout.run_folder(plan.run)
     snapshot = os.path.join(layout.runs_folder(), ".gate", "snapshots", plan.run)
-    level, reasons = tier.of(plan)
+    policies = launch_policy.load()
+    decision = tier.decide(plan, policies)
     resume = purpose == approval.RESUME
     command = child_command.command(profile, plan, run_folder, snapshot, resume)
+    cache = child_command.cache_folder(os.environ, plan)
+    given = bounds.plan_bounds(plan, run_folder, snapshot, cache)
+    refused = given.findings(decision.require_isolation)
+    if refused:
+        raise Refusal(*refused)
     return LaunchRequest(
         plan=plan,
         profile=profile,
@@ -84,18 +116,25 @@ def build(plan: Plan, purpose: str = approval.RUN) -> LaunchRequest:
         numbers=plan_numbers.derive(plan, profile, environment.header),
         warnings=findings,
         purpose=purpose,
-        tier=level,
-        reasons=reasons,
-        machine_items=digest.machine_items(os.environ),
+        decision=decision,
+        bounds=given,
+        machine_items={**digest.machine_items(os.environ, policies), **_credential_items(plan)},
         plan_items=digest.plan_items(plan, profile, environment),
         # One word a line: no word can hold a line break, since names and paths are checked.
         command_item={"command": "\n".join(command)},
+        start_items=warm_start.items(plan) if not resume else {},
         resume_items=resume_items(run_folder, plan) if resume else {},
         run_folder=run_folder,
         snapshot=snapshot,
         command=command,
-        variables=child_command.variables(os.environ, snapshot),
+        variables=child_command.variables(os.environ, snapshot, plan),
     )
+
+
+def _credential_items(plan: Plan) -> dict[str, str]:
+    """That a credential is there, and no digest of it: one of a short password could be guessed."""
+    names = credential_variables.of(plan, os.environ)
+    return {f"credential {name}": "set" if os.environ.get(name) else "not set" for name in names}
 
 
 def build_resume(folder: str) -> LaunchRequest:
@@ -127,7 +166,9 @@ def show(request: LaunchRequest, report: Report) -> None:
         plan_sha256=plan.sha256,
         digest=request.digest,
         tier=request.tier,
-        tier_reasons=request.reasons,
+        tier_reasons=request.decision.reasons,
+        consent=request.decision.consent,
+        bounds={"network": request.bounds.network, "files": request.bounds.files},
         numbers=numbers._asdict(),
         command=request.command,
         variables=shown_names,
@@ -135,28 +176,44 @@ def show(request: LaunchRequest, report: Report) -> None:
         files=files,
         run_folder=request.run_folder,
     )
-    tier_text = "low, its own --opt-in is enough" if not request.reasons else "a person must approve"
+    snapshot_text = text.escaped(layout.shown_path(request.snapshot), 4096)
+    files_text = request.bounds.files
+    if request.bounds.isolation.writable is not None:
+        places = (text.escaped(layout.shown_path(path), 4096) for path in request.bounds.isolation.writable)
+        files_text = "written only in " + ", ".join(places)
     report.say(
         "plan",
-        *(f"  {line}" for line in plan.data.decode("utf-8").splitlines()),
+        # Line by line: a path may hold characters that turn or hide text.
+        *(f"  {text.escaped(line, 4096)}" for line in plan.data.decode("utf-8").split("\n") if line),
         f"  {numbers.agents} agents, batch {numbers.batch}, {numbers.minibatches} minibatches, "
         f"at most {numbers.iterations} iterations",
         f"digest      {request.digest} ({len(request.items)} items)",
-        f"tier        {request.tier}: {tier_text}",
-        *(f"            because {reason}" for reason in request.reasons),
+        f"tier        {request.tier}: {request.decision.in_words()}",
+        *(f"            because {reason}" for reason in request.decision.reasons),
         "command     " + " ".join(_quoted(word) for word in request.command),
-        f"in          {layout.shown_path(request.snapshot)} (a private copy of the engine, removed afterwards)",
+        f"in          {snapshot_text} (a private copy of the engine, removed afterwards)",
         f"variables   {', '.join(shown_names)} and nothing else",
+        *_credential_lines(plan),
+        f"network     {request.bounds.network}",
+        f"files       {files_text}",
         f"limits      {plan.limits.wall_seconds} s, {plan.limits.memory_mb} MiB of memory, "
         f"{plan.limits.disk_mb} MiB in {layout.RUNS}/{plan.run}",
         f"writes      {', '.join(WRITTEN_FILES)} in {layout.RUNS}/{plan.run}/; the compiled engine in the user's cache",
     )
 
 
+def _credential_lines(plan: Plan) -> list[str]:
+    """The credentials that the run is given, by the names of their variables."""
+    return [
+        f"credential  {name} ({'set' if os.environ.get(name) else 'not set'}; its value is shown nowhere)"
+        for name in credential_variables.of(plan, os.environ)
+    ]
+
+
 def _quoted(word: str) -> str:
     import shlex
 
-    return shlex.quote(word)
+    return text.escaped(shlex.quote(word), 4096)
 
 
 def resume_items(run_folder: str, plan: Plan) -> dict[str, str]:

@@ -6,24 +6,44 @@ away again.
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
+import re
 import shutil
+import time
+from collections.abc import Sequence
 from typing import Any
 
 from .. import atomic_file, layout, text
-from ..findings import COULD_NOT, Finding, Refusal
-from . import approval, digest, launch_request
+from ..findings import COULD_NOT, Finding, Refusal, could_not
+from . import approval, child_command, digest, launch_request, warm_start
 from .approval import Approval
 from .audit_log import AuditLog
+from .consent import Signature
 from .launch_request import LaunchRequest
+from .ssh_signature import Signer
+
+_TURN_SECONDS = 10
+_APPROVAL_NAME = re.compile(r"approval(-[0-9]+)?\.json\Z")
 
 
 class RunPlace:
     """What one launch has made so far."""
 
-    def __init__(self, request: LaunchRequest, given: Approval) -> None:
+    def __init__(
+        self,
+        request: LaunchRequest,
+        given: Approval,
+        signatures: Sequence[Signature] = (),
+        signers: Sequence[Signer] = (),
+    ) -> None:
         self.request = request
         self.given = given
+        self.signatures = signatures
+        self.signers = signers
+        self.lock: int | None = None
+        """A handle on the private copy, locked: a copy without its lock was left by a gate that was killed."""
         self.shared: list[str] = []
         """Folders that other runs use too; removed only while empty."""
         self.own: list[str] = []
@@ -60,13 +80,15 @@ class RunPlace:
         request = self.request
         for name in ("", ".gate", ".gate/used", ".gate/snapshots"):
             self._make_shared(os.path.join(layout.runs_folder(), name).rstrip("/"))
-        os.mkdir(request.snapshot, 0o700)
-        self.own.append(request.snapshot)
+        self._make_snapshot()
         copied = digest.plan_items(request.plan, request.profile, request.environment, request.snapshot)
+        os.mkdir(os.path.join(request.snapshot, "tmp"), 0o700)
         again = request._replace(plan_items=copied)
         if request.purpose == approval.RESUME:
             # Now that the run is locked: nobody but this launch changes it any more.
             again = again._replace(resume_items=launch_request.resume_items(request.run_folder, request.plan))
+        elif request.start_items:
+            again = again._replace(start_items=warm_start.copy(request.plan, self._start_copy()))
         items = again.items
         if not digest.same(self.given.document["digest"], digest.of(items)):
             raise Refusal(*digest.changes(self.given.document["items"], items))
@@ -80,7 +102,9 @@ class RunPlace:
             raise Refusal(Finding("run.exists", "another launch has just made the run's folder", folder)) from None
         self.own.append(folder)
         atomic_file.create(os.path.join(folder, "plan.json"), request.plan.data, sync_name=False)
-        atomic_file.create(os.path.join(folder, "approval.json"), self.given.data, sync_name=False)
+        self._write_approval("approval.json", sync_name=False)
+        if self.request.start_items:
+            os.rename(self._start_copy(), os.path.join(folder, child_command.START))
         log = AuditLog.create(folder)
         try:
             log.append(
@@ -97,13 +121,18 @@ class RunPlace:
     def record_resume(self, log: AuditLog) -> None:
         """The same for a run that goes on; its folder and its log are there already."""
         folder = self.request.run_folder
-        name = f"approval-{sum(name.startswith('approval') for name in os.listdir(folder)) + 1}.json"
+        used = {record["data"].get("sha256") for record in log.records if record["event"] == "approved"}
+        if self.given.sha256 in used:
+            # The log knows, even where the marks were removed.
+            raise Refusal(Finding("approval.used", "the run's log says that the approval has been used", folder))
+        name = f"approval-{sum(bool(_APPROVAL_NAME.match(name)) for name in os.listdir(folder)) + 1}.json"
         approval.use(self.given)
-        atomic_file.create(os.path.join(folder, name), self.given.data)
+        self._write_approval(name)
         log.append(("approved", self._approved(name)), ("resumed", self._started()))
 
     def take_away(self) -> None:
         """Removes everything that was made; folders that others use meanwhile stay."""
+        self._unlock()
         for path in reversed(self.own):
             shutil.rmtree(path, ignore_errors=True)
         for path in reversed(self.shared):
@@ -115,6 +144,7 @@ class RunPlace:
     def remove_copy(self) -> None:
         """Removes the private copy; also one that a killed gate has left."""
         shutil.rmtree(self.request.snapshot, ignore_errors=True)
+        self._unlock()
 
     def _approved(self, name: str) -> dict[str, Any]:
         document = self.given.document
@@ -124,6 +154,10 @@ class RunPlace:
             "digest": self.request.digest,
             "tier": self.request.tier,
             "by": text.escaped(document["approved_by"], 100),
+            "signers": [signer._asdict() for signer in self.signers],
+            "signatures": {
+                f"{name}{signature.name}": hashlib.sha256(signature.data).hexdigest() for signature in self.signatures
+            },
         }
 
     def _started(self) -> dict[str, Any]:
@@ -132,7 +166,62 @@ class RunPlace:
             "command": [text.escaped(word, 1200) for word in self.request.command],
             "variables": sorted(self.request.variables),
             "limits": self.request.plan.limits._asdict(),
+            "network": text.escaped(self.request.bounds.network, 1200),
+            "files": text.escaped(self.request.bounds.files, 1200),
         }
+
+    def _write_approval(self, name: str, sync_name: bool = True) -> None:
+        path = os.path.join(self.request.run_folder, name)
+        for signature in self.signatures:
+            atomic_file.create(f"{path}{signature.name}", signature.data, sync_name=False)
+        atomic_file.create(path, self.given.data, sync_name)
+
+    def _start_copy(self) -> str:
+        return os.path.join(self.request.snapshot, child_command.START)
+
+    def _make_snapshot(self) -> None:
+        """The folder of the private copy, locked while this gate lives; one that a killed gate left is replaced."""
+        parent = os.open(os.path.dirname(self.request.snapshot), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            self._lock_briefly(parent)
+            try:
+                os.mkdir(self.request.snapshot, 0o700)
+            except FileExistsError:
+                self._lock_snapshot()
+                self._unlock()
+                shutil.rmtree(self.request.snapshot)
+                os.mkdir(self.request.snapshot, 0o700)
+            self.own.append(self.request.snapshot)
+            self._lock_snapshot()
+        finally:
+            os.close(parent)
+
+    def _lock_briefly(self, folder: int) -> None:
+        """Waits its turn, so that no two launches look and make at once; another one needs a moment only."""
+        deadline = time.monotonic() + _TURN_SECONDS
+        while True:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise could_not("run.in_use", f"another launch has held its turn for {_TURN_SECONDS} s") from None
+            time.sleep(0.01)
+
+    def _lock_snapshot(self) -> None:
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        self.lock = os.open(self.request.snapshot, flags)
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._unlock()
+            where = layout.shown_path(self.request.snapshot)
+            raise Refusal(Finding("run.in_use", "another launch of this run is being prepared", where)) from None
+
+    def _unlock(self) -> None:
+        if self.lock is not None:
+            os.close(self.lock)
+            self.lock = None
 
     def _make_shared(self, path: str) -> None:
         if os.path.islink(path):

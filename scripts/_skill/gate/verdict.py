@@ -8,7 +8,7 @@ from typing import NamedTuple
 from .. import text
 from ..findings import COULD_NOT, INTERRUPTED, OK, PROBLEM, TERMINATED, Finding
 from ..plans.plan import Plan
-from ..process.child import Outcome
+from ..process.child import MOST_PROCESSES, Outcome
 from . import evidence
 from .evidence import Evidence
 
@@ -26,6 +26,9 @@ def of(plan: Plan, outcome: Outcome, found: Evidence) -> Verdict:
     """The verdict about a child that has ended and the folder that it left."""
     if outcome.limit == "interpreter":
         return Verdict("refused", PROBLEM, [Finding("digest.changed", "the interpreter changed since it was hashed")])
+    if outcome.limit == "processes":
+        message = f"the run had more than {MOST_PROCESSES} processes and was killed"
+        return Verdict("limit", PROBLEM, [Finding("limit.processes", message)])
     if outcome.limit is not None:
         value = plan.limits._asdict()[outcome.limit]
         message = f"the run broke its limit {outcome.limit} ({value}) and was stopped"

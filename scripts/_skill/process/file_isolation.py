@@ -56,7 +56,8 @@ def restrict(writable: Iterable[str]) -> None:
     ruleset = _call(_CREATE_RULESET, attributes, len(attributes), 0)
     try:
         for folder in writable:
-            _allow(ruleset, folder, handled)
+            # A single file, such as a device, has no rights of folders.
+            _allow(ruleset, folder, handled if os.path.isdir(folder) else handled & (_WRITE_FILE | _TRUNCATE))
         for device in DEVICES:
             if os.path.exists(device):
                 _allow(ruleset, device, handled & (_WRITE_FILE | _TRUNCATE))

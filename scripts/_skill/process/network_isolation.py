@@ -11,6 +11,8 @@ import sys
 
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
+_AF_INET = 2
+_SOCK_DGRAM = 2
 _SIOCSIFFLAGS = 0x8914
 _IFF_UP_RUNNING = 0x1 | 0x40
 
@@ -63,9 +65,17 @@ def _unshare(flags: int) -> int:
 
 def _loopback_up() -> None:
     """Processes of one run may talk to one another over 127.0.0.1."""
-    import fcntl
-    import socket
+    import ctypes
     import struct
 
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-        fcntl.ioctl(handle, _SIOCSIFFLAGS, struct.pack("16sH14s", b"lo", _IFF_UP_RUNNING, b""))
+    # Not with Python's socket module: importing it takes longer than all of this.
+    libc = ctypes.CDLL(None, use_errno=True)
+    handle = libc.socket(_AF_INET, _SOCK_DGRAM, 0)
+    if handle < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    try:
+        request = struct.pack("16sH14s", b"lo", _IFF_UP_RUNNING, b"")
+        if libc.ioctl(handle, ctypes.c_ulong(_SIOCSIFFLAGS), ctypes.c_char_p(request)) != 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    finally:
+        os.close(handle)

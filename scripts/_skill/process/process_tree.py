@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 
 VISIBLE = os.path.isdir("/proc/self/task")
+UNKNOWN_BYTES = 1 << 60
+"""What a folder counts that cannot be looked into."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -42,6 +44,20 @@ def memory_bytes(pids: list[int]) -> int:
     return total
 
 
+def own_memory_bytes(pids: list[int]) -> int:
+    """Bytes of processes with each shared page divided among those that share it, and what was swapped out."""
+    total = 0
+    for pid in pids:
+        counted = 0
+        for line in _read(f"/proc/{pid}/smaps_rollup").splitlines():
+            name, _, words = line.partition(":")
+            if name in ("Pss", "SwapPss"):
+                counted += int(words.split()[0]) << 10
+        # A process that may not be looked at that closely counts in full.
+        total += counted or memory_bytes([pid])
+    return total
+
+
 def disk_bytes(folder: str) -> int:
     """Bytes on disk of everything below a folder, without following links; what is gone by now counts nothing."""
     total = 0
@@ -53,8 +69,11 @@ def disk_bytes(folder: str) -> int:
                     total += entry.stat(follow_symlinks=False).st_blocks * 512
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
+        except PermissionError:
+            # What cannot be looked into may hold anything.
+            total += UNKNOWN_BYTES
     return total
 
 
