@@ -13,7 +13,7 @@ TEST := .venv/bin/python
 CHECK := .venv-check/bin
 CORE := native_profile/pufferlib/core
 WARN := -Wall -Wextra -Werror -fsyntax-only -I$(CORE)/include -I$(CORE)
-NATIVE = find native_profile benchmarks tests -name build -prune -o \
+NATIVE = find native_profile scripts benchmarks tests -name build -prune -o \
 	\( -name '*.h' -o -name '*.c' -o -name '*.cpp' -o -name '*.cu' \) -print
 PYTHON_FILES := $(wildcard scripts native_profile/pufferlib benchmarks tests requirements)
 
@@ -32,12 +32,16 @@ check: check-tools ## lint, types, format and compiler warnings
 	$(CHECK)/ruff format --check .
 	$(CHECK)/mypy $(PYTHON_FILES)
 	$(NATIVE) | xargs $(CHECK)/clang-format --dry-run -Werror
+	$(PYTHON) scripts/lint_skill.py --as pufferlib-skill
 	@for header in native_profile/pufferlib/ocean/*/*.h; do \
 		echo "warnings as errors: $$header as C11, C++17 and inside the engine"; \
 		printf '#include "%s"\n' "$$header" | $(CC) -std=c11 $(WARN) -I. -x c - || exit 1; \
 		printf '#include "%s"\n' "$$header" | $(CXX) -std=c++17 $(WARN) -I. -x c++ - || exit 1; \
 		$(CXX) -std=c++17 $(WARN) -I. "-DENV_HEADER=\"$$header\"" $(CORE)/environment_library.cpp || exit 1; \
 	done
+	@echo 'warnings as errors: the driver of environment checks'
+	@$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -iquote native_profile/pufferlib/ocean/squared '-DENV_HEADER="squared.h"' \
+		scripts/_skill/contracts/c_driver.c
 	@for source in $(filter-out %/environment_library.cpp,$(wildcard $(CORE)/*.cpp)); do \
 		echo "warnings as errors: $$source"; \
 		$(CXX) -std=c++17 $(WARN) "$$source" || exit 1; \

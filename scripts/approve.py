@@ -41,9 +41,11 @@ def _options(arguments: Sequence[str]) -> tuple[command_line.Parser, Namespace]:
 def main(arguments: Sequence[str], report: Report) -> int:
     """Writes one approval, or one more signature of it; exit 1 where the plan may not be approved this way."""
     if "--help" not in arguments and "-h" not in arguments:
+        import os
+
         from _skill.gate import credential_variables
 
-        credential_variables.protect(arguments, report)
+        credential_variables.refuse_in_arguments(arguments, os.environ)
     parser, options = _options(arguments)
     if options.add_to is not None and (options.by or options.opt_in or not options.sign):
         raise parser.wrong_use("--add-to needs --sign, and neither --by nor --opt-in", None, [])

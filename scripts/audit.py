@@ -52,9 +52,11 @@ def _parsers() -> tuple[command_line.Parser, dict[str, command_line.Parser]]:
 def main(arguments: Sequence[str], report: Report) -> int:
     """Runs one command and returns the exit status."""
     if arguments and not {"-h", "--help"} & set(arguments):
+        import os
+
         from _skill.gate import credential_variables
 
-        credential_variables.protect(arguments, report)
+        credential_variables.refuse_in_arguments(arguments, os.environ)
     overview, parsers = _parsers()
     name, options = command_line.choose_command(parsers, overview, arguments)
     import os

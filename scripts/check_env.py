@@ -59,9 +59,13 @@ def _asked(options: Any) -> CheckOptions:
     """The options as the check takes them."""
     from _skill import strict_json
     from _skill.contracts.contract import CheckOptions
-    from _skill.findings import could_not
+    from _skill.findings import COULD_NOT, Refusal, could_not
 
-    kwargs = strict_json.loads(options.kwargs.encode(), "--kwargs")
+    try:
+        kwargs = strict_json.loads(options.kwargs.encode("utf-8", "surrogateescape"), "--kwargs")
+    except Refusal as refusal:
+        # A mistake on the command line is wrong use; nothing was checked.
+        raise Refusal(*refusal.findings, exit_status=COULD_NOT) from None
     if not isinstance(kwargs, dict):
         raise could_not("use.wrong", "--kwargs is no object", want='a JSON object such as {"size": 5}')
     return CheckOptions(
@@ -88,7 +92,7 @@ def _static(named: Target, words: str, report: Report) -> int:
     errors = errors_in(report.findings)
     count = len(report.findings)
     report.results["warnings"] = count - len(errors)
-    summary = f"{text.escaped(words)}: {count} findings in the source; nothing was run"
+    summary = f"{text.escaped(words)}: {count} finding{'' if count == 1 else 's'} in the source; nothing was run"
     return report.finish(PROBLEM if errors else OK, summary)
 
 
@@ -99,6 +103,8 @@ def _check(named: Target, asked: CheckOptions, out: str | None, report: Report) 
     from _skill.contracts import report as contract_report
     from _skill.findings import errors_in
 
+    if out is not None:
+        atomic_file.check_replaceable(out)
     contract = pipeline.check(named, asked)
     document = contract_report.as_json(asked.target, contract)
     report.results.update({key: value for key, value in document.items() if key not in ("findings", "exit_status")})
@@ -107,10 +113,16 @@ def _check(named: Target, asked: CheckOptions, out: str | None, report: Report) 
         atomic_file.replace(out, (strict_json.pretty(document) + "\n").encode())
     report.say(*contract_report.lines(contract))
     errors, status = len(errors_in(contract.findings)), contract.exit_status()
-    words = {0: "keeps its contract", 1: f"{errors} findings", 2: "could not be checked wholly"}[status]
+    words = {
+        0: "keeps its contract",
+        1: f"{errors} finding{'' if errors == 1 else 's'}",
+        2: "could not be checked wholly",
+    }[status]
     warnings = len(contract.findings) - errors
     return report.finish(
-        status, f"{text.escaped(asked.target)}: {words}" + (f", {warnings} warnings" if warnings else "")
+        status,
+        f"{text.escaped(asked.target)}: {words}"
+        + (f", {warnings} warning{'' if warnings == 1 else 's'}" if warnings else ""),
     )
 
 

@@ -39,6 +39,9 @@ def main(arguments: Sequence[str], report: Report) -> int:
     options = parser.parse(arguments)
     if options.environment is None and options.explain is None:
         parser.error("the following arguments are required: ENV")
+    if options.run is not None and not options.run:
+        # Nothing is not "choose a name for me".
+        raise parser.wrong_use("--run needs a name", None, [])
     from _skill import atomic_file, machine
     from _skill.findings import OK, PROBLEM, errors_in
     from _skill.gate import tier

@@ -4,8 +4,8 @@ An independent implementation. Importing this package loads nothing heavy and bu
 first time that something needs it.
 """
 
-from typing import TYPE_CHECKING
-
+# The name that type checkers take for true; `typing` itself would load 25 modules.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .puffer_env import PufferEnv as PufferEnv
     from .spaces import APIUsageError as APIUsageError

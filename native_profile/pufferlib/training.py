@@ -120,6 +120,7 @@ class Run:
             self._report()
             return True
         self.trainer.restore(stored.fill)
+        self._same_moment(manifest, stored)
         self.step, self.iteration, self.named = manifest["step"], manifest["iteration"], manifest["checkpoint"]
         self.saved = (self.iteration, self.step)
         checkpoint.remove_others(self.run_dir, stored.path.name)
@@ -128,6 +129,18 @@ class Run:
         self.seconds["train"] = self.log.seconds_before
         self.progress.say(f"  resumed at {short(self.step)} steps from {stored.path.name}")
         return False
+
+    def _same_moment(self, manifest: dict[str, Any], stored: checkpoint.Checkpoint) -> None:
+        """Weights and counters that were taken up are those of the manifest: a step counter never restarts at 0."""
+        tensors = self.trainer.collect()
+        counters = next(memoryview(t.data).cast("B").cast("q") for t in tensors if t.name == "trainer.progress")
+        for what, found, wanted in (
+            ("step", stored.metadata.get("step"), str(manifest["step"])),
+            ("iteration", counters[0], manifest["iteration"]),
+            ("weights_sha256", checkpoint.weights_digest(tensors), manifest["weights_sha256"]),
+        ):
+            if found != wanted:
+                raise PufferError(f"{stored.path}: {what} is {found}, the manifest says {wanted}: not of one moment")
 
     def _warm_start(self) -> None:
         """Takes the weights of another run's checkpoint, and nothing else, where the plan says so."""

@@ -51,6 +51,18 @@ def replace(path: str, data: bytes) -> None:
     sync_folder(os.path.dirname(path) or ".")
 
 
+def check_replaceable(path: str) -> None:
+    """Refuses, before any work is done, a name that `replace` must not or cannot write: a device, a link, a folder.
+
+    A rename over a device such as /dev/null would put a plain file in its place.
+    """
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        raise unwritable(path, OSError("no such folder, or it may not be written"))
+    if os.path.lexists(path) and (os.path.islink(path) or not os.path.isfile(path)):
+        raise Refusal(Finding("file.kind", "this is not a plain file", path, want="a plain file, named without links"))
+
+
 def sync_folder(folder: str) -> None:
     """Makes the names in a folder survive a power cut."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

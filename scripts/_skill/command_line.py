@@ -7,11 +7,12 @@ unexpected error ends with exit 2, because exit 1 means "checked, and found a pr
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from . import text
+from . import secret_variables, text
 from .findings import COULD_NOT, INTERRUPTED, Finding, Refusal, Report
 
 EXIT_STATUSES = (
@@ -87,6 +88,7 @@ def run(tool: str, body: Callable[[Sequence[str], Report], int]) -> NoReturn:
     """
     arguments = sys.argv[1:]
     report = Report(tool, "--json" in arguments)
+    report.hide = secret_variables.hider(os.environ)
     sys.exit(_guarded(body, arguments, report))
 
 
@@ -106,6 +108,6 @@ def _guarded(body: Callable[[Sequence[str], Report], int], arguments: Sequence[s
     except Exception:  # noqa: BLE001 - shown in full; only its exit status must not be 1
         import traceback
 
-        traceback.print_exc()
+        print(report.hide(traceback.format_exc()), file=sys.stderr)
         report.findings.append(Finding("internal.error", "an unexpected error in the tool itself"))
         return report.finish(COULD_NOT, f"{report.tool}: not done")

@@ -69,7 +69,7 @@ class Report:
         self.results: dict[str, Any] = {}
         self.lines: list[str] = []
         self.hide: Callable[[str], str] = str
-        """Hides secrets in whatever is printed; a tool that may meet some sets it."""
+        """Hides secrets in whatever is printed; `command_line.run` sets it."""
 
     def say(self, *lines: str) -> None:
         """Adds lines for people; they are printed at once, and left out of the JSON form."""
@@ -84,7 +84,9 @@ class Report:
         self.lines.clear()
 
     def finish(self, exit_status: int, summary: str) -> int:
-        """Prints findings and summary and returns `exit_status`."""
+        """Prints findings, errors first, and summary; returns `exit_status`."""
+        # What refuses stands first: people read the first lines, and only so many findings are shown.
+        self.findings.sort(key=lambda finding: finding.severity != "error")
         status = {OK: "ok", PROBLEM: "problem", COULD_NOT: "could not"}.get(exit_status, "interrupted")
         if self.as_json:
             from . import strict_json
@@ -99,12 +101,23 @@ class Report:
                 "findings_left_out": max(0, len(self.findings) - SHOWN_FINDINGS),
                 **self.results,
             }
-            _print(self.hide(strict_json.pretty(document)), sys.stdout)
+            _print(strict_json.pretty(_hidden(document, self.hide)), sys.stdout)
         else:
             self.flush()
             stream = sys.stdout if exit_status == OK else sys.stderr
             _print(self.hide("\n".join([*finding_lines(self.findings), summary])), stream)
         return exit_status
+
+
+def _hidden(value: Any, hide: Callable[[str], str]) -> Any:
+    """A document with the secrets in its texts hidden; numbers stay, so that it is still JSON of the same form."""
+    if isinstance(value, str):
+        return hide(value)
+    if isinstance(value, dict):
+        return {hide(str(key)): _hidden(item, hide) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_hidden(item, hide) for item in value]
+    return value
 
 
 def _print(words: str, stream: TextIO) -> None:

@@ -83,7 +83,7 @@ class Schema:
         if "type" in schema:
             types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
             if actual not in types and not (actual == "integer" and "number" in types):
-                want, fix = schema_fix.type_names(types), schema_fix.of_type(value, types)
+                want, fix = schema_fix.type_names(types), schema_fix.of_type(value, types, schema)
                 found.append(_finding("schema.type", f"wrong type: {actual}", place, value, want, fix))
                 return
         if "const" in schema and not equal(value, schema["const"]):

@@ -96,7 +96,7 @@ def measure(folder: str = ".", programs: bool = True) -> Machine:
         devices=tuple(_devices(programs)),
         compiler=_with_version(compiler) if programs and compiler else compiler and os.path.basename(compiler),
         packages=_packages(),
-        variables=tuple(name for name in CREDENTIAL_VARIABLES if os.environ.get(name)),
+        variables=tuple(name for name in CREDENTIAL_VARIABLES if os.environ.get(name, "").strip()),
     )
 
 

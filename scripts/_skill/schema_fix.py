@@ -12,6 +12,7 @@ from .json_value import exact, is_number, kind
 if TYPE_CHECKING:
     from fractions import Fraction
 
+_LARGEST = (1 << 53) - 1
 _NAMES = {"object": "an object", "array": "a list", "integer": "an integer", "null": "null"}
 
 
@@ -20,11 +21,14 @@ def type_names(types: list[str]) -> str:
     return " or ".join(_NAMES.get(name, f"a {name}") for name in types)
 
 
-def of_type(value: Any, types: list[str]) -> str:
-    """For a value of the wrong kind: the same thing written as the right kind."""
+def of_type(value: Any, types: list[str], schema: dict[str, Any]) -> str:
+    """For a value of the wrong kind: the same thing written as the right kind, within the schema's bounds."""
     actual = kind(value)
     if actual == "number" and "integer" in types and math.isfinite(value):
-        return f"write {round(value)} (an integer field takes integer literals only)"
+        near = nearest_number(value, {**schema, "type": "integer"})
+        if near is None or abs(near) > _LARGEST:
+            return "write an integer literal"
+        return f"write {near} (an integer field takes integer literals only)"
     if actual == "string":
         word = value.strip().lower()
         if {"integer", "number"} & set(types) and re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?", word):

@@ -49,6 +49,10 @@ def loads(data: bytes, source: str, max_bytes: int = MAX_BYTES) -> Any:
             "UTF-8 without one",
             "save the file as UTF-8 without BOM",
         )
+    wide = _wide_encoding(data)
+    if wide:
+        fix = "save the file as UTF-8 without BOM"
+        raise _refusal("json.encoding", f"{source} is not UTF-8", "", f"looks like {wide}", "UTF-8", fix)
     try:
         decoded = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -57,6 +61,18 @@ def loads(data: bytes, source: str, max_bytes: int = MAX_BYTES) -> Any:
             "json.encoding", f"{source} is not UTF-8", "", found, "UTF-8", "save the file as UTF-8"
         ) from None
     return _Reader(decoded, source).document()
+
+
+def _wide_encoding(data: bytes) -> str | None:
+    """UTF-16 or UTF-32, where a text starts as one of them does: with its mark, or with zeros around ASCII."""
+    if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return "UTF-32"
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "UTF-16"
+    zeros = tuple(byte == 0 for byte in data[:4])
+    if zeros in ((False, True, True, True), (True, True, True, False)):
+        return "UTF-32"
+    return "UTF-16" if zeros in ((False, True, False, True), (True, False, True, False)) else None
 
 
 def read_file(path: str, max_bytes: int = MAX_BYTES) -> bytes:
@@ -203,7 +219,10 @@ class _Reader:
             self.position = start
             self.keys[-1] = key
             raise self.wrong(
-                "json.duplicate_key", f"the key {text.shown(key)} stands twice in one object", "each key once"
+                "json.duplicate_key",
+                f"the key {text.shown(key)} stands twice in one object",
+                "each key once",
+                "remove one of the two, even where their values are equal",
             )
         self.keys[-1] = key
         if self.next() != ":":
@@ -304,7 +323,7 @@ class _Reader:
     def peek(self) -> str:
         return self.text[self.position : self.position + 1]
 
-    def wrong(self, code: str, message: str, want: str) -> Refusal:
+    def wrong(self, code: str, message: str, want: str, fix: str = "") -> Refusal:
         parts = [
             self.keys[depth] if isinstance(container, dict) else len(container)
             for depth, container in enumerate(self.open)
@@ -315,5 +334,10 @@ class _Reader:
         found = self.text[self.position : self.position + 30]
         got = text.shown(found) if found else "the end of the text"
         return _refusal(
-            code, f"{self.source}, line {line}, column {column}: {message}", text.pointer(parts[:MAX_DEPTH]), got, want
+            code,
+            f"{self.source}, line {line}, column {column}: {message}",
+            text.pointer(parts[:MAX_DEPTH]),
+            got,
+            want,
+            fix,
         )

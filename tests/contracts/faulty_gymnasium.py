@@ -604,3 +604,55 @@ class SpaceRefusesItself(Honest):
                 return bool(x == 0)
 
         self.action_space = Strange(3)
+
+
+@fault("action.written")
+class WritesAction(Honest):
+    def __init__(self) -> None:
+        super().__init__()
+        self.action_space = spaces.Box(-1, 1, (3,))
+
+    def step(self, action: Any) -> Any:
+        action *= 2
+        return super().step(action[0] > 0)
+
+
+@fault("aliasing.action")
+class GivesActionBack(WritesAction):
+    def __init__(self) -> None:
+        super().__init__()
+        self.observation_space = spaces.Box(-4, 4, (2,))
+
+    def step(self, action: Any) -> Any:
+        return (action[:2], *Honest.step(self, action[0] > 0)[1:])
+
+
+@fault("flags.info")
+class OldTruncation(Honest):
+    def step(self, action: Any) -> Any:
+        observation, reward, terminated, truncated, _ = super().step(action)
+        return observation, reward, terminated or truncated, False, {"TimeLimit.truncated": truncated}
+
+
+@fault("observation.type")
+class SubclassOfArray(Honest):
+    def observation(self) -> Any:
+        return np.ma.masked_array(super().observation(), mask=[0, 1])
+
+
+@fault("order.reset_after_step")
+class StaysBroken(Honest):
+    """A step that comes too early breaks it for good, although reset seems to work."""
+
+    begun = False
+    broken = False
+
+    def reset(self, **named: Any) -> Any:
+        self.begun = True
+        return super().reset(**named)
+
+    def step(self, action: Any) -> Any:
+        self.broken = self.broken or not self.begun
+        if self.broken:
+            raise RuntimeError("stepped too early")
+        return super().step(action)

@@ -97,6 +97,34 @@ class Revives(Walkers):
         return found
 
 
+@fault("agents.unknown")
+class SaysAll(Walkers):
+    """The key of another library: to whoever goes through the dict it is an agent."""
+
+    def step(self, actions: Any) -> Any:
+        found = super().step(actions)
+        found[2]["__all__"] = not self.agents
+        return found
+
+
+@fault("aliasing.dict")
+class SameRewards(Walkers):
+    def step(self, actions: Any) -> Any:
+        observations, rewards, *rest = super().step(actions)
+        self.kept = getattr(self, "kept", {})
+        self.kept.clear()
+        self.kept.update(rewards)
+        return (observations, self.kept, *rest)
+
+
+@fault("action.written")
+class TakesActionsAway(Walkers):
+    def step(self, actions: Any) -> Any:
+        found = super().step(actions)
+        actions.clear()
+        return found
+
+
 @fault("agents.missing")
 class ForgetsOne(Walkers):
     def step(self, actions: Any) -> Any:
@@ -342,6 +370,39 @@ class Undead(Turns):
     def step(self, action: Any) -> None:
         super().step(action)
         self.terminations["z"] = self.count == 4
+
+
+class ComesBack(Turns):
+    """The second agent ends in turn 4 and is listed again in turn 7; its sum of rewards begins at 0."""
+
+    def enter(self, agent: str) -> None:
+        self.agents.append(agent)
+        self.rewards[agent] = self._cumulative_rewards[agent] = 0.0
+        self.terminations[agent] = self.truncations[agent] = False
+        self.infos[agent] = {}
+
+    def step(self, action: Any) -> None:
+        agent, order = self.agent_selection, list(self.agents)
+        after = order[(order.index(agent) + 1) % len(order)]
+        self._clear_rewards()
+        if self.terminations[agent] or self.truncations[agent]:
+            self.agents.remove(agent)
+            for held in (self.rewards, self._cumulative_rewards, self.terminations, self.truncations, self.infos):
+                del held[agent]
+            self.agent_selection = after
+            return
+        self._cumulative_rewards[agent] = 0
+        self.count += 1
+        self.rewards.update(dict.fromkeys(order, 1.0))
+        self._accumulate_rewards()
+        second = self.possible_agents[1]
+        if self.count == 4:
+            self.terminations[second] = True
+        if self.count == 7 and second not in self.agents:
+            self.enter(second)
+        if self.count >= 14:
+            self.truncations = dict.fromkeys(self.agents, True)
+        self.agent_selection = after
 
 
 @fault("api.generation")

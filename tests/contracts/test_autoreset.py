@@ -21,6 +21,8 @@ FILE = "vector_counters.py"
         ("Counter", "disabled"),
         ("SelfResetting", "next_step"),
         ("AtOnce", "same_step"),
+        ("DiceAtOnce", "disabled"),
+        ("processes", "next_step"),
     ],
 )
 def test_the_mode_is_told(check: Checked, name: str, mode: str) -> None:
@@ -50,3 +52,8 @@ def test_a_mode_that_the_caller_does_not_expect_is_found(check: Checked) -> None
 
 def test_a_batch_that_reuses_its_memory_is_found(check: Checked) -> None:
     assert "aliasing.observation" in codes(check(f"{FILE}:SameBuffer"))
+
+
+def test_environments_of_a_batch_that_were_seeded_alike_are_found(check: Checked) -> None:
+    finding = next(f for f in check(f"{FILE}:SeededAlike").findings if f.code == "seeding.batch_alike")
+    assert finding.got == "[1, 2] of 3 do the same in 3 runs with equal actions"

@@ -100,7 +100,11 @@ def test_the_environments_that_come_with_gymnasium_have_no_finding(check_env: Ru
         ((f"{HERE}/honest_gymnasium.py:Nestde",), "target.name"),
         ((f"{HERE}/honest_gymnasium.py",), "target.name"),
         (("CartPole-v1", "--steps", "0"), "use.wrong"),
+        (("CartPol-v1",), "target.name"),
+        (("CartPole-v99",), "target.name"),
         (("CartPole-v1", "--kwargs", "[1]"), "use.wrong"),
+        (("CartPole-v1", "--kwargs", '{"a": NaN}'), "json.not_finite"),
+        (("CartPole-v1", "--out", "nowhere/report.json"), "file.unwritable"),
         (("CartPole-v1", "--kwargs", "{"), "json.syntax"),
         (("CartPole-v1", "--api", "gymnasum"), "use.wrong"),
         (("CartPole-v1", "--python", "/nowhere/python3"), "python.missing"),
@@ -113,7 +117,7 @@ def test_the_environments_that_come_with_gymnasium_have_no_finding(check_env: Ru
 def test_what_cannot_be_checked_is_never_a_pass(check_env: Run, arguments: tuple[str, ...], code: str) -> None:
     status, out, _ = check_env(*arguments, "--json")
     report = json.loads(out)
-    assert status == (1 if code.startswith("json.") else 2)
+    assert status == 2
     assert [finding["code"] for finding in report["findings"]] == [code]
 
 
@@ -152,3 +156,9 @@ def test_the_only_class_of_a_file_needs_no_name(check_env: Run, tmp_path: Path) 
     text = (HERE / "faulty_gymnasium.py").read_text().split("@fault")[0]
     (tmp_path / "one.py").write_text(text)
     assert check_env("one.py", "--steps", "30")[0] == 0
+
+
+def test_a_device_is_never_replaced_by_a_report(check_env: Run) -> None:
+    status, _, err = check_env("CartPole-v1", "--out", "/dev/null")
+    assert status == 1 and "file.kind" in err
+    assert not Path("/dev/null").is_file()

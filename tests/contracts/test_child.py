@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from _skill.contracts import messages
+from _skill.contracts import child_run, messages
 from _skill.contracts.contract import Contract
 from _skill.process import file_isolation, network_isolation
 
@@ -105,6 +105,25 @@ def test_a_hang_names_the_line_where_it_is(case: Checked) -> None:
     found = next(f for f in case("time.sleep(600)", seconds=2).findings if f.code == "environment.hang")
     assert "reset" in found.pointer
     assert "case.py:7 in reset" in found.fix
+
+
+def test_a_property_that_hangs_is_a_hang_too(check: Checked, tmp_path: Path) -> None:
+    program = "import time\n\n\nclass Case:\n    @property\n    def observation_space(self):\n        time.sleep(600)\n"
+    (tmp_path / "case.py").write_text(
+        program + "\n    def step(self):\n        pass\n\n    reset = action_space = step\n"
+    )
+    found = next(f for f in check(f"{tmp_path}/case.py:Case", seconds=2).findings if f.code == "environment.hang")
+    assert "case.py:7 in observation_space" in found.fix
+
+
+@pytest.mark.skipif(not child_run.means().own_shared_memory, reason="no /dev/shm of one's own here")
+def test_shared_memory_works_and_is_its_own(case: Checked) -> None:
+    before = set(os.listdir("/dev/shm"))
+    line = "import multiprocessing.shared_memory as m; s = m.SharedMemory('seen-by-nobody', True, 9)"
+    assert codes(case(f"{line}; s.unlink(); assert os.listdir('/dev/shm') == []")) == []
+    line = "import multiprocessing; self.lock = multiprocessing.Lock(); open('/dev/shm/left-there', 'w').close()"
+    assert codes(case(line)) == []
+    assert not {"left-there", "seen-by-nobody"} & (set(os.listdir("/dev/shm")) - before)
 
 
 def test_a_forged_report_is_not_believed(case: Checked) -> None:

@@ -49,5 +49,13 @@ def test_agents_may_respawn_where_the_user_says_so_and_each_revival_is_reported(
     assert any("agent b came back: ended at step 4" in note for note in contract.notes)
 
 
+def test_in_turns_an_agent_that_comes_back_begins_with_no_rewards(check: Checked) -> None:
+    name = f"{FILE}:ComesBack"
+    assert "agents.revived" in codes(check(name))
+    contract = check(name, respawn=True)
+    assert codes(contract) == [], contract.findings
+    assert any("came back" in note for note in contract.notes)
+
+
 def test_a_dead_agent_that_stays_is_a_finding_even_with_respawn(check: Checked) -> None:
     assert "agents.still_listed" in codes(check(f"{FILE}:KeepsTheDead", respawn=True))

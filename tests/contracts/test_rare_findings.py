@@ -46,6 +46,8 @@ CHANGES = {
     "        self.early = self.early or not hasattr(self, '_begun')\n        return super().step(action)\n\n"
     "    def reset(self, **named):\n        if self.early:\n            raise RuntimeError('too late')\n"
     "        self._begun = True\n        return super().reset(**named)\n",
+    "space.bounds": GYMNASIUM + "class Case(Honest):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.observation_space.low = self.observation_space.low[:-1]\n",
     "space.dtype": GYMNASIUM + "class Case(Honest):\n    def __init__(self):\n        super().__init__()\n"
     "        self.observation_space.dtype = numpy.dtype(complex)\n",
     "space.empty": GYMNASIUM + "class Case(Honest):\n    def __init__(self):\n        super().__init__()\n"

@@ -67,6 +67,8 @@ CASES = [
     ("reset", "self.rng = np.random.default_rng(0)", "static.fixed_seed"),
     ("reset", "import random; self.rng = random.Random(7)", "static.fixed_seed"),
     ("step", "import os; os.urandom(4)", "static.entropy"),
+    ("step", "hash(str(action))", "static.hash"),
+    ("reset", "id(self)", "static.hash"),
     ("step", "import time; time.time()", "static.clock"),
     ("reset", "from datetime import datetime; datetime.now()", "static.clock"),
     ("top", "for number in range(3): pass", "static.module_work"),
@@ -109,6 +111,7 @@ def test_a_line_is_named_by_its_code_and_number(tmp_path: Path, place: str, line
         ("step", "return np.zeros(3).astype(np.float32), 0.0, False, False, {}"),
         ("member", "metadata = {'render_modes': []}"),
         ("member", "names = ['left', 'right']"),
+        ("member", "def __hash__(self):\n        return hash(1)"),
         ("member", "def render(self):\n        print('picture')"),
     ],
 )

@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
 
 class Counter(gymnasium.Env[Any, Any]):
@@ -148,3 +148,36 @@ class AtOnce(Counter):
     def step(self, action: Any) -> Any:
         found = super().step(action)
         return (self.reset()[0], *found[1:]) if found[2] else found
+
+
+class Dice(Counter):
+    """Every observation is drawn anew."""
+
+    def reset(self, **named: Any) -> Any:
+        super().reset(**named)
+        return self.np_random.random(1).astype(np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        return (self.np_random.random(1).astype(np.float32), *super().step(action)[1:])
+
+
+class DiceAtOnce(Dice):
+    """Resets itself at the end: noise looks like a first observation in the next step, the reward does not."""
+
+    def step(self, action: Any) -> Any:
+        found = super().step(action)
+        return (self.reset()[0], *found[1:]) if found[2] else found
+
+
+def processes() -> Any:
+    return AsyncVectorEnv([Dice, Dice])
+
+
+class SeededAlike(SyncVectorEnv):
+    """Two of the three environments are given the same seed."""
+
+    def __init__(self) -> None:
+        super().__init__([Dice, Dice, Dice])
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        return super().reset(seed=seed if seed is None else [seed + 5, seed, seed], options=options)

@@ -13,16 +13,40 @@ ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = ROOT / "references" / "errors.md"
 CODE = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
 PREFIX = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]*)+")
-MAKERS = {"Finding", "could_not"}
+NOT_CODES = {"Option", "_derived"}
+"""Calls whose words look like codes: fields of a plan."""
 
 
-def first_arguments(tree: ast.Module) -> Iterator[ast.expr]:
+def called(call: ast.Call) -> str:
+    return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+
+
+def words(expression: ast.expr) -> Iterator[str]:
+    """The texts that an argument can be: one, or either side of a choice."""
+    if isinstance(expression, ast.IfExp):
+        yield from words(expression.body)
+        yield from words(expression.orelse)
+    elif isinstance(expression, ast.Constant) and isinstance(expression.value, str):
+        yield expression.value
+
+
+def makers(trees: list[ast.Module], known: set[str]) -> set[tuple[str, int]]:
+    """Where codes stand: the calls, and which argument. Every call that is given a known code somewhere is one."""
+    found = {("Finding", 0), ("could_not", 0)}
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and called(node) not in NOT_CODES:
+                found |= {
+                    (called(node), place) for place, word in enumerate(node.args) if known.intersection(words(word))
+                }
+    return found
+
+
+def code_arguments(tree: ast.Module, places: set[tuple[str, int]]) -> Iterator[ast.expr]:
     """What stands where a finding's code stands."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-            if name in MAKERS and node.args:
-                yield node.args[0]
+            yield from (word for place, word in enumerate(node.args) if (called(node), place) in places)
             yield from (word.value for word in node.keywords if word.arg == "code")
 
 
@@ -30,13 +54,14 @@ def codes_in_source() -> tuple[set[str], set[str]]:
     """Codes written out, and the fixed beginnings of codes that are put together."""
     codes: set[str] = set()
     beginnings: set[str] = set()
-    for path in (ROOT / "scripts").rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "scripts").rglob("*.py")]
+    places = makers(trees, set(catalogue()))
+    for tree in trees:
         for node in ast.walk(tree):
             # A code that is put together with `+`.
             if isinstance(node, ast.BinOp) and isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
                 beginnings.update(re.findall(r"^[a-z_]+\.$", node.left.value))
-        for argument in first_arguments(tree):
+        for argument in code_arguments(tree, places):
             for node in ast.walk(argument):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
                     if CODE.fullmatch(node.value):

@@ -12,33 +12,38 @@ import pytest
 from .conftest import Tool
 from .environment_files import environment, place_of
 
+OTHER_DTYPES = {
+    "numpy.zeros(3)": "float64 (3,) 24 bytes",
+    "numpy.zeros(3, numpy.int64)": "int64 (3,) 24 bytes",
+    "numpy.zeros(3, numpy.float16)": "float16 (3,) 6 bytes",
+    "numpy.zeros(3, '>f4')": ">f4 (3,) 12 bytes",
+    "numpy.zeros(3, bool)": "bool (3,) 3 bytes",
+    "numpy.array([0, None, 1], object)": "object (3,) 24 bytes",
+}
 
-@pytest.mark.parametrize(
-    ("value", "got"),
-    [
-        ("numpy.zeros(3)", "float64 (3,) 24 bytes"),
-        ("numpy.zeros(3, numpy.int64)", "int64 (3,) 24 bytes"),
-        ("numpy.zeros(3, numpy.float16)", "float16 (3,) 6 bytes"),
-        ("numpy.zeros(3, '>f4')", ">f4 (3,) 12 bytes"),
-    ],
-)
-def test_another_dtype_names_the_call_the_leaf_and_both_dtypes(
-    tool: Tool, tmp_path: Path, value: str, got: str
-) -> None:
-    space = "spaces.Box(-1, 1, (3,), numpy.float32)"
-    call = "step" if "zeros(3)" in value else "reset"
-    answer = tool(
-        "check_env",
-        environment(tmp_path, space, **{call: value, "rest": "numpy.zeros(3, numpy.float32)"}),
-        "--steps",
-        "20",
-    )
-    finding = answer.finding("observation.dtype")
+
+def test_another_dtype_names_the_call_the_leaf_and_both_dtypes(tool: Tool, tmp_path: Path) -> None:
+    """One leaf for each dtype; the first is right at first and wrong in step."""
+    space = ", ".join(f"'{i}': spaces.Box(-1, 1, (3,), numpy.float32)" for i in range(len(OTHER_DTYPES)))
+    step = ", ".join(f"'{i}': {value}" for i, value in enumerate(OTHER_DTYPES))
+    reset = step.replace("numpy.zeros(3)", "numpy.zeros(3, numpy.float32)")
+    target = environment(tmp_path, f"spaces.Dict({{{space}}})", reset=f"{{{reset}}}", step=f"{{{step}}}")
+    answer = tool("check_env", target, "--steps", "20")
+    found = [finding for finding in answer.report["findings"] if finding["code"] == "observation.dtype"]
+    calls = {(place_of(f)["leaf"], place_of(f)["call"]): f for f in found}
     assert answer.exit_status == 1
-    assert (finding["got"], finding["want"]) == (got, "float32 (3,) 12 bytes")
-    place = place_of(finding)
-    assert (place["call"], place["leaf"]) == (call, "/")
-    assert "astype(numpy.float32)" in finding["fix"]
+    assert ("/0", "reset") not in calls
+    for leaf, got in enumerate(OTHER_DTYPES.values()):
+        finding = calls[(f"/{leaf}", "step")]
+        assert (finding["got"], finding["want"]) == (got, "float32 (3,) 12 bytes")
+        assert "astype(numpy.float32)" in finding["fix"]
+
+
+@pytest.mark.parametrize("kind", ["numpy.ma.masked_array(numpy.zeros(3, numpy.float32), [0, 1, 0])"])
+def test_a_subclass_of_an_array_is_named(tool: Tool, tmp_path: Path, kind: str) -> None:
+    """A buffer keeps the numbers and loses what makes the subclass: here the mask."""
+    answer = tool("check_env", environment(tmp_path, "spaces.Box(-1, 1, (3,))", rest=kind), "--steps", "20")
+    assert answer.finding("observation.type")["got"] == "MaskedArray of float32 (3,) 12 bytes"
 
 
 def test_a_list_is_no_array(tool: Tool, tmp_path: Path) -> None:

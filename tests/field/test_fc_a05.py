@@ -40,28 +40,25 @@ def test_they_count_as_observations_too(tool: Tool, tmp_path: Path) -> None:
     assert [leaf["shape"] for leaf in answer.report["spec"]["observation"]] == [[2, 2], [2, 3], []]
 
 
-@pytest.mark.parametrize(
-    ("value", "code"),
-    [
-        ("numpy.zeros(4, numpy.int64)", "observation.shape"),
-        ("numpy.array([[1, 2], [3, 5]])", "observation.bounds"),
-        ("numpy.zeros((2, 2))", "observation.dtype"),
-        ("[[0, 0], [0, 0]]", "observation.type"),
-    ],
-)
-def test_a_flat_or_wrong_value_is_found(tool: Tool, tmp_path: Path, value: str, code: str) -> None:
-    space = "spaces.MultiDiscrete([[2, 3], [4, 5]])"
+WRONG = [
+    ("spaces.MultiDiscrete([[2, 3], [4, 5]])", "numpy.zeros(4, numpy.int64)", "observation.shape", ""),
+    ("spaces.MultiDiscrete([[2, 3], [4, 5]])", "numpy.array([[1, 2], [3, 5]])", "observation.bounds", ""),
+    ("spaces.MultiDiscrete([[2, 3], [4, 5]])", "numpy.zeros((2, 2))", "observation.dtype", ""),
+    ("spaces.MultiDiscrete([[2, 3], [4, 5]])", "numpy.zeros((2, 2), numpy.int32)", "observation.dtype", ""),
+    ("spaces.MultiDiscrete([[2, 3], [4, 5]])", "[[0, 0], [0, 0]]", "observation.type", ""),
+    ("spaces.MultiDiscrete([3], start=[4])", "numpy.array([0])", "observation.bounds", "4 to 6"),
+    ("spaces.MultiBinary((2, 3))", "numpy.ones((2, 3))", "observation.dtype", "int8 (2, 3) 6 bytes"),
+    ("spaces.MultiBinary((2, 3))", "numpy.ones((2, 3), bool)", "observation.dtype", "int8 (2, 3) 6 bytes"),
+    ("spaces.MultiBinary((2, 3))", "numpy.full((2, 3), 2, numpy.int8)", "observation.bounds", "0 to 1"),
+]
+
+
+def test_a_flat_or_wrong_value_is_found_at_its_leaf(tool: Tool, tmp_path: Path) -> None:
+    """One leaf for each."""
+    space = f"spaces.Tuple(({', '.join(row[0] for row in WRONG)}))"
+    value = f"({', '.join(row[1] for row in WRONG)})"
     answer = tool("check_env", environment(tmp_path, space, rest=value), "--steps", "20")
-    assert answer.exit_status == 1 and code in answer.codes
-
-
-@pytest.mark.parametrize("value", ["numpy.ones((2, 3))", "numpy.ones((2, 3), bool)"])
-def test_bits_as_floats_or_bools_are_found(tool: Tool, tmp_path: Path, value: str) -> None:
-    answer = tool("check_env", environment(tmp_path, "spaces.MultiBinary((2, 3))", rest=value), "--steps", "20")
-    assert answer.finding("observation.dtype")["want"] == "int8 (2, 3) 6 bytes"
-
-
-def test_a_bit_of_two_is_found(tool: Tool, tmp_path: Path) -> None:
-    value = "numpy.full((2, 3), 2, numpy.int8)"
-    answer = tool("check_env", environment(tmp_path, "spaces.MultiBinary((2, 3))", rest=value), "--steps", "20")
-    assert answer.finding("observation.bounds")["want"] == "0 to 1"
+    found = {(f["code"], f["place"]["leaf"]): f["want"] for f in answer.report["findings"]}
+    assert answer.exit_status == 1
+    for index, (_, _, code, want) in enumerate(WRONG):
+        assert want in found[(code, f"/{index}")]

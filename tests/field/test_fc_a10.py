@@ -28,12 +28,60 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("mask", BAD)
+@pytest.mark.parametrize("mask", ["numpy.zeros(3, numpy.int8)", "numpy.ones(2, numpy.int8)", "[1, 1, 1]"])
 def test_a_bad_mask_in_the_info_is_an_error(tool: Tool, tmp_path: Path, mask: str) -> None:
     target = environment(tmp_path, action="spaces.Discrete(3)", info=f"{{'action_mask': {mask}}}")
     answer = tool("check_env", target, "--steps", "20")
     assert answer.exit_status == 1
     assert place_of(answer.finding(BAD[mask]))["leaf"] == "info/action_mask"
+
+
+def test_each_part_of_an_action_has_a_mask_of_its_own(tool: Tool, tmp_path: Path) -> None:
+    """One part for each bad mask, and one that is fine."""
+    masks = [*BAD, "numpy.array([0, 1, 1], bool)"]
+    action = ", ".join(f"'{i}': spaces.Discrete(3)" for i in range(len(masks)))
+    info = ", ".join(f"'{i}': {mask}" for i, mask in enumerate(masks))
+    target = environment(tmp_path, action=f"spaces.Dict({{{action}}})", info=f"{{'action_mask': {{{info}}}}}")
+    answer = tool("check_env", target, "--steps", "20")
+    found = {(f["code"], place_of(f)["leaf"]) for f in answer.report["findings"]}
+    assert answer.exit_status == 1
+    assert {(code, f"info/action_mask/{i}") for i, code in enumerate(BAD.values())} <= found
+    assert not any(leaf == f"info/action_mask/{len(BAD)}" for _, leaf in found)
+
+
+MASK = "numpy.zeros(3, bool)"
+NESTED = "spaces.Dict({'s': spaces.Dict({'action_mask': spaces.MultiBinary(3)})})"
+
+
+@pytest.mark.parametrize(
+    ("parts", "leaf"),
+    [
+        (
+            {"space": NESTED, "rest": f"{{'s': {{'action_mask': {MASK}.view(numpy.int8)}}}}"},
+            "observation/s/action_mask",
+        ),
+        ({"info": f"{{'valid_actions': {MASK}}}"}, "info/valid_actions"),
+        ({}, "action_masks()"),
+    ],
+)
+def test_a_mask_is_looked_for_where_policies_look(tool: Tool, tmp_path: Path, parts: dict[str, str], leaf: str) -> None:
+    target = environment(tmp_path, **{"action": "spaces.Discrete(3)", **parts})
+    if not parts:
+        method = f"\n    def action_masks(self):\n        return {MASK}\n"
+        (tmp_path / "case.py").write_text((tmp_path / "case.py").read_text() + method)
+    answer = tool("check_env", target, "--steps", "20")
+    assert place_of(answer.finding("mask.empty"))["leaf"] == leaf
+
+
+def test_numbers_of_legal_actions_are_no_mask_and_a_mask_without_choices_is_a_warning(
+    tool: Tool, tmp_path: Path
+) -> None:
+    numbers = "{'valid_actions': numpy.array([0, 2]), 'invalid_action_mask': numpy.zeros(2, bool)}"
+    answer = tool("check_env", environment(tmp_path, info=numbers), "--steps", "20")
+    assert (answer.exit_status, answer.codes) == (0, [])
+    target = environment(tmp_path, action="spaces.Box(-1, 1, (2,))", info=f"{{'action_mask': {MASK}}}")
+    answer = tool("check_env", target, "--steps", "20")
+    assert answer.exit_status == 0 and answer.finding("mask.space")["severity"] == "warning"
 
 
 def test_a_bad_mask_in_the_observation_is_an_error(tool: Tool, tmp_path: Path) -> None:

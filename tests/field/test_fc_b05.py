@@ -22,7 +22,7 @@ SCRIPT = str(ROOT / "scripts" / "benchmark_vectorization.py")
 FOUR = ("--workers", "4", "--envs", "8", "--oversubscribe", "--seconds", "60", "--timeout", "60", "--repeats", "100")
 BACKENDS = ["processes-pipes", "processes-shared", "async"]
 BOUND = 5.0
-MANY = int(os.environ.get("RANDOM_INTERRUPTIONS", "12"))
+MANY = int(os.environ.get("RELIABILITY_RUNS", "12"))
 """How many interruptions at random moments; 100 for the figure."""
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="living processes are looked for in /proc")

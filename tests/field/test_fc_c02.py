@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import math
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +19,12 @@ from .plan_files import PLAN_3, PLAN_4, changed, machine, write
 STEP = 1_000_000
 
 
-def safetensors(tensors: dict[str, tuple[str, list[int]]], metadata: dict[str, str] | None = None) -> bytes:
-    """A whole file of zeros."""
+def safetensors(
+    tensors: dict[str, tuple[str, list[int]]],
+    metadata: dict[str, str] | None = None,
+    counters: tuple[int, ...] | None = None,
+) -> bytes:
+    """A whole file of zeros, but for `trainer.progress`."""
     sizes = {"F32": 4, "I64": 8, "I32": 4, "U8": 1}
     header: dict[str, Any] = {"__metadata__": metadata} if metadata else {}
     end = 0
@@ -30,7 +35,20 @@ def safetensors(tensors: dict[str, tuple[str, list[int]]], metadata: dict[str, s
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [end, end + size]}
         end += size
     words = json.dumps(header).encode()
-    return struct.pack("<Q", len(words)) + words + bytes(end)
+    data = bytearray(end)
+    if counters and "trainer.progress" in header:
+        begin, stop = header["trainer.progress"]["data_offsets"]
+        data[begin:stop] = struct.pack(f"<{len(counters)}q", *counters)
+    return struct.pack("<Q", len(words)) + words + data
+
+
+def weights_sha256(tensors: dict[str, tuple[str, list[int]]]) -> str:
+    """The digest of the policy in a file of zeros."""
+    digest = hashlib.sha256()
+    for name, (dtype, shape) in tensors.items():
+        if name.startswith("policy."):
+            digest.update(f"{name} {dtype} {shape}\n".encode() + bytes(4 * math.prod(shape)))
+    return digest.hexdigest()
 
 
 def entry(path: Path) -> dict[str, Any]:
@@ -90,14 +108,14 @@ def test_step_0_after_a_million_is_refused(tool: Tool, tmp_path: Path) -> None:
     answer = resume(tool, tmp_path, manifest)
     assert answer.exit_status == 1
     finding = answer.finding("start.part_conflict")
-    assert "its step" in finding["message"] and "0" in finding["got"] and "1000000" in finding["want"]
+    assert "step" in finding["message"] and "0" in finding["got"] and "1000000" in finding["want"]
 
 
 def test_a_state_that_names_other_weights_is_refused(tool: Tool, tmp_path: Path) -> None:
     manifest = trainer_state(tmp_path)
     manifest["state"]["weights_file"] = "model_000001.safetensors"
     finding = resume(tool, tmp_path, manifest).finding("start.part_conflict")
-    assert "its weights" in finding["message"]
+    assert "weights" in finding["message"]
     assert "model_000001" in finding["got"] and "model.safetensors" in finding["want"]
 
 
@@ -196,14 +214,16 @@ ADAM = {f"adam.{m}.{name[7:]}": kind for m in ("first", "second") for name, kind
 REST = {"trainer.progress": ("I64", [5]), "environment.states": ("U8", [128, 32])}
 
 
-def native_run(folder: Path, tensors: dict[str, Any], **changes: Any) -> None:
+def native_run(
+    folder: Path, tensors: dict[str, Any], counters: tuple[int, ...] = (122, 15616, 40, 0, 0), **changes: Any
+) -> None:
     run = folder / "runs" / "native"
     run.mkdir(parents=True)
     file = run / f"checkpoint-{STEP:016d}.safetensors"
-    file.write_bytes(safetensors(tensors, {"step": str(STEP)}))
+    file.write_bytes(safetensors(tensors, {"step": str(STEP)}, counters))
     manifest = {
         "schema": "manifest/1", "run": "native", "status": "interrupted", "reason": "signal 2", "iteration": 122,
-        "step": STEP, "goal_reached": False, "weights_sha256": "0" * 64, "checkpoint": entry(file),
+        "step": STEP, "goal_reached": False, "weights_sha256": weights_sha256(tensors), "checkpoint": entry(file),
         "plan_sha256": "0" * 64, "evaluation": None,
         "engine": {"sources_sha256": "0" * 64, "library_sha256": "0" * 64, "compiler": "c++"},
         "seconds": {"build": 0.0, "train": 1.0, "evaluate": 0.0, "total": 1.0},
@@ -241,9 +261,24 @@ def test_a_checkpoint_is_read_by_what_it_holds(tool: Tool, tmp_path: Path, left_
 
 @pytest.mark.parametrize(("key", "value"), [("step", 0), ("step", STEP + 1), ("iteration", 0)])
 def test_a_manifest_of_another_moment_is_refused(tool: Tool, tmp_path: Path, key: str, value: int) -> None:
-    native_run(tmp_path, WHOLE | ADAM | REST, **{key: value})
+    changes: dict[str, Any] = {key: value}
+    native_run(tmp_path, WHOLE | ADAM | REST, **changes)
     answer = check_native(tool, tmp_path)
     assert answer.exit_status == 1 and "start.part_conflict" in answer.codes
+
+
+@pytest.mark.parametrize("counters", [(0, 0, 0, 0, 0), (121, 15488, 40, 0, 0), (122, 0, 40, 0, 0), (-1, 1, 1, 0, 0)])
+def test_counters_of_another_moment_are_refused(tool: Tool, tmp_path: Path, counters: tuple[int, ...]) -> None:
+    """The step counter restarts at 0 where only the manifest remembers it."""
+    native_run(tmp_path, WHOLE | ADAM | REST, counters)
+    answer = check_native(tool, tmp_path)
+    assert answer.exit_status == 1 and "start.part_conflict" in answer.codes
+
+
+def test_a_manifest_that_names_other_weights_is_refused(tool: Tool, tmp_path: Path) -> None:
+    native_run(tmp_path, WHOLE | ADAM | REST, weights_sha256="1" * 64)
+    answer = check_native(tool, tmp_path)
+    assert answer.exit_status == 1 and "weights" in answer.finding("start.part_conflict")["message"]
 
 
 def test_profile_4_is_checked_and_then_sent_to_the_launcher(tool: Tool, tmp_path: Path) -> None:

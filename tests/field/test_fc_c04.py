@@ -37,8 +37,9 @@ def test_online_with_the_variable_set_is_accepted_and_its_value_never_shown(tool
     assert DUMMY not in answer.text
 
 
-def test_an_empty_variable_is_no_credential(tool: Tool, tmp_path: Path) -> None:
-    answer = tool("validate_plan", write(tmp_path, plan("online")), variables={"WANDB_API_KEY": ""})
+@pytest.mark.parametrize("value", ["", " ", "\t", "\n"])
+def test_an_empty_variable_is_no_credential(tool: Tool, tmp_path: Path, value: str) -> None:
+    answer = tool("validate_plan", write(tmp_path, plan("online")), variables={"WANDB_API_KEY": value})
     assert "logger.credential" in answer.codes
 
 
@@ -126,3 +127,10 @@ def test_make_plan_refuses_it_as_well(tool: Tool, tmp_path: Path) -> None:
     answer = tool(*words)
     assert answer.exit_status == 1 and "logger.credential" in answer.codes
     assert not (tmp_path / "plan.json").exists()
+
+
+@pytest.mark.parametrize("kind", ["mlflow", "comet", "comet_ml", "clearml", "aim", "csv", "none"])
+def test_a_service_that_is_not_known_is_answered_with_the_local_log(tool: Tool, tmp_path: Path, kind: str) -> None:
+    loggers = [{"kind": "jsonl"}, {"kind": kind}]
+    answer = tool("validate_plan", write(tmp_path, changed(PLAN_4, {"loggers": loggers})))
+    assert answer.exit_status == 1 and "metrics.jsonl" in answer.finding("logger.kind")["fix"]

@@ -11,7 +11,9 @@ from .plan_files import PLAN_3, PLAN_4, changed, write
 
 
 @pytest.mark.parametrize("profile", [PLAN_3, PLAN_4], ids=["3.0", "4.0"])
-@pytest.mark.parametrize("kind", ["neptune", "Neptune", "NEPTUNE", "neptune.ai", "neptune-client"])
+@pytest.mark.parametrize(
+    "kind", ["neptune", "Neptune", "NEPTUNE", "neptune.ai", "neptune-client", "neptune_scale", "NeptuneLogger"]
+)
 def test_neptune_is_refused_with_the_reason_and_what_there_is(
     tool: Tool, tmp_path: Path, profile: dict[str, object], kind: str
 ) -> None:

@@ -131,3 +131,9 @@ def test_devices_that_a_variable_hides_do_not_count(tool: Tool, tmp_path: Path, 
     path = write(tmp_path, changed(PLAN_3, TWO))
     answer = tool("validate_plan", path, variables={"CUDA_VISIBLE_DEVICES": visible})
     assert f"at most {count} " in answer.finding("distributed.devices")["want"]
+
+
+def test_the_batch_that_is_named_fits_all_sizes_at_once(tool: Tool, tmp_path: Path) -> None:
+    three = check(tool, tmp_path, TWO | {"distributed.world_size": 3}, devices=3)
+    batch = next(f for f in three.report["findings"] if f["pointer"] == "/train/batch_size")
+    assert "batch_size 24576" in batch["fix"] and "batch_size 8190" not in batch["fix"]

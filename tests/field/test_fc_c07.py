@@ -69,6 +69,14 @@ def test_a_fallback_counts_only_where_the_plan_lists_it(
         assert ("recorded" in finding["fix"]) == (not status)
 
 
+def test_one_rank_without_a_device_may_fall_back_where_the_plan_lists_it(tool: Tool, tmp_path: Path) -> None:
+    allowed = check(tool, tmp_path, {"device": "cuda", "fallbacks": ["cpu"]}, devices=[])
+    assert allowed.exit_status == 0, allowed.text
+    assert "recorded" in allowed.finding("device.missing")["fix"]
+    refused = check(tool, tmp_path, {"device": "cuda"}, devices=[])
+    assert refused.exit_status == 1 and refused.codes[0] == "device.missing"
+
+
 def test_a_fallback_for_the_device_covers_no_ranks(tool: Tool, tmp_path: Path) -> None:
     """One rank may fall back to the CPU; two that miss their devices would end up on different ones."""
     changes = {"device": "cuda", "fallbacks": ["cpu"], "distributed.world_size": 2, "distributed.backend": "nccl"}

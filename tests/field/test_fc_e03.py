@@ -71,6 +71,14 @@ def test_the_integer_to_write_is_named(tool: Tool, tmp_path: Path, literal: str)
     assert "write 8 " in check(tool, tmp_path, "train.num_envs", literal).report["findings"][0]["fix"]
 
 
+@pytest.mark.parametrize("literal", ["1e22", "-1.5", "0.4", "1e300", "9007199254740993.0"])
+def test_an_integer_that_is_named_is_one_that_the_field_takes(tool: Tool, tmp_path: Path, literal: str) -> None:
+    fix = check(tool, tmp_path, "train.seed", literal).report["findings"][0]["fix"]
+    named = fix.split()[1]
+    again = check(tool, tmp_path, "train.seed", named).report["findings"]
+    assert "/train/seed" not in [finding["pointer"] for finding in again]
+
+
 def test_the_largest_portable_integer_is_read(tool: Tool, tmp_path: Path) -> None:
     assert check(tool, tmp_path, "train.total_timesteps", "9007199254740991").exit_status == 0
 

@@ -5,6 +5,7 @@ The dummy secret is given in every way that people give one. It is in no output,
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -133,3 +134,63 @@ def test_names_and_not_values_are_recorded(bundle: Bundle) -> None:
 
 def re_hex(word: str) -> bool:
     return len(word) == 64 and set(word) <= set("0123456789abcdef")
+
+
+PLACES = {
+    "run": SECRET,
+    "loggers": [{"kind": "jsonl", "project": f"of-{SECRET}"}],
+    "network": [f"{SECRET}.example.org"],
+    "device": SECRET,
+    "environment": {"name": "fake", "api": "c", "settings": {SECRET: 1}},
+    SECRET: 1,
+    "spelt in base64": base64.b64encode(SECRET.encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_plan_that_holds_the_value_of_a_secret_variable_is_refused_wherever_it_stands(
+    bundle: Bundle, place: str
+) -> None:
+    bundle.plan()
+    path = bundle.work / "plan.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {place: PLACES[place]}))
+    results = [
+        bundle.run("validate_plan", "plan.json"),
+        bundle.run("validate_plan", "plan.json", "--json"),
+        bundle.run("approve", "plan.json", "--by", "Ada"),
+        bundle.run("launch", "run", "--plan", "plan.json", "--opt-in"),
+    ]
+    assert [result.returncode for result in results] == [1, 1, 1, 1]
+    assert all("credential.literal" in result.stdout + result.stderr for result in results)
+    path.unlink()
+    assert not shown_or_kept(bundle, *results)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("make_plan", SECRET),
+        ("make_plan", "fake", "--run", SECRET),
+        ("make_plan", "fake", "--set", f'network=["{SECRET}.org"]'),
+        ("make_plan", "fake", "--explain", SECRET),
+        ("make_plan", "fake", "--out", f"nowhere/{SECRET}"),
+        ("validate_plan", SECRET),
+        ("validate_plan", "plan.json", "--machine", SECRET),
+        ("validate_plan", f"--{SECRET}"),
+        ("lint_skill", SECRET),
+        ("check_env", SECRET),
+        ("inspect_checkpoint", SECRET),
+        ("manifest", "verify", SECRET),
+        ("env_template", "write", SECRET, "--out", "x"),
+        ("doctor", "--machine-out", f"nowhere/{SECRET}"),
+    ],
+)
+def test_no_tool_repeats_the_value_of_a_secret_variable(bundle: Bundle, words: tuple[str, ...]) -> None:
+    results = [bundle.run(*words), bundle.run(*words, "--json")]
+    assert all(result.returncode in (1, 2) for result in results)
+    assert not shown_or_kept(bundle, *results)
+
+
+def test_a_number_that_is_also_a_secret_leaves_the_report_json(bundle: Bundle) -> None:
+    report = bundle.json("make_plan", "fake", "--run", "r", variables={"DB_PASSWORD": "1000000", "PIN_KEY": "10000000"})
+    assert report["plan"]["train"]["total_timesteps"] == 1000000

@@ -34,6 +34,7 @@ def ended(bundle: Bundle) -> dict[str, Any]:
         ("no_evidence", "ended_early", "evidence.manifest"),
         ("too_few_steps", "ended_early", "evidence.steps"),
         ("wrong_checkpoint", "ended_early", "evidence.checkpoint"),
+        ("forges", "ended_early", "evidence.checkpoint"),
         ("other_run", "ended_early", "evidence.run"),
         ("other_plan", "ended_early", "evidence.plan"),
         ("not_evaluated", "ended_early", "evidence.evaluation"),

@@ -39,7 +39,8 @@ def test_entries_are_sorted_by_code_points_and_hold_the_right_digests(tmp_path: 
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
-def test_the_bytes_of_a_manifest_do_not_depend_on_threads_or_order(tmp_path: Path, threads: int) -> None:
+def test_the_bytes_of_a_manifest_do_not_depend_on_threads_or_order(tmp_path: Path, threads: int, monkeypatch) -> None:
+    monkeypatch.setattr(file_digests, "SMALL_BYTES", 1)  # or one thread would be thought to be enough
     names = [f"d{i % 7}/e{i % 3}/f{i}" for i in range(300)]
     one = file_manifest.create(str(tree(tmp_path / "x" / "w", *names)), str(tmp_path / "1.json"), 1)
     other = file_manifest.create(str(tree(tmp_path / "y" / "w", *reversed(names))), str(tmp_path / "2.json"), threads)
@@ -262,6 +263,7 @@ def test_a_folder_swapped_for_a_link_between_listing_and_reading_is_not_entered(
 
 def test_an_error_in_one_thread_ends_all_and_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tree(tmp_path / "w", *(f"f{i:03}" for i in range(200)))
+    monkeypatch.setattr(file_digests, "SMALL_BYTES", 1)
 
     def broken(self, name, chain, buffer):
         raise MemoryError(name)
@@ -280,10 +282,17 @@ def test_an_unreadable_file_is_could_not(tmp_path: Path) -> None:
     assert codes(refusal) == ["file.unreadable"] and refusal.value.exit_status == 2
 
 
-def test_no_handle_is_left_open(tmp_path: Path) -> None:
+def test_no_handle_is_left_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_digests, "SMALL_BYTES", 1)
     root = tree(tmp_path / "w", *(f"a{i % 5}/b{i % 3}/c/f{i}" for i in range(200)))
     before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     for _ in range(3):
         file_manifest.create(str(root), str(tmp_path / "m"), 3)
     after = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     assert after == before
+
+
+def test_small_files_do_not_ask_for_threads_that_only_wait_for_one_another() -> None:
+    assert file_digests._useful_threads([("a", 100)] * 1000) == 1
+    assert file_digests._useful_threads([("a", 1 << 20)] * 10) > 16
+    assert file_digests._useful_threads([]) == 1

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from _skill import atomic_file
+from _skill.findings import Refusal
 
 CALLS = ("open", "write", "fsync", "close", "link", "unlink", "replace")
 OLD, NEW = b"old " * 3000, b"new " * 5000
@@ -31,7 +34,7 @@ def dies_at(number: int, body: Callable[[], None]) -> bool:
 
         write = os.write
         # Every write takes two calls, so that the child also dies in the middle of a file.
-        os.write = lambda handle, data: write(handle, bytes(data)[: max(1, len(data) // 2)])
+        os.write = lambda handle, data: write(handle, bytes(data)[: max(1, len(bytes(data)) // 2)])
         for name in CALLS:
             setattr(os, name, counted(getattr(os, name)))
         try:
@@ -66,7 +69,7 @@ def test_a_created_file_is_whole_or_not_there(tmp_path: Path) -> None:
     seen = set()
     while True:
         path = tmp_path / f"file{number}"
-        died = dies_at(number, lambda path=path: atomic_file.create(str(path), NEW))
+        died = dies_at(number, functools.partial(atomic_file.create, str(path), NEW))
         content = path.read_bytes() if path.exists() else None
         assert content in (None, NEW)
         seen.add(content)
@@ -84,3 +87,19 @@ def test_left_overs_are_hidden_and_named_so_that_nobody_takes_them_for_the_file(
     others = [other.name for other in tmp_path.iterdir() if other != path]
     assert others
     assert all(name.startswith(".") and name.endswith(".tmp") for name in others)
+
+
+def test_only_plain_files_in_writable_folders_are_replaced(tmp_path: Path) -> None:
+    """A rename over a device would put a plain file in its place."""
+    (tmp_path / "plain").write_bytes(OLD)
+    (tmp_path / "link").symlink_to(tmp_path / "plain")
+    os.mkfifo(tmp_path / "pipe")
+    atomic_file.check_replaceable(str(tmp_path / "plain"))
+    atomic_file.check_replaceable(str(tmp_path / "new"))
+    for name in ("link", "pipe", "/dev/null", "."):
+        with pytest.raises(Refusal) as refusal:
+            atomic_file.check_replaceable(str(tmp_path / name))
+        assert (refusal.value.findings[0].code, refusal.value.exit_status) == ("file.kind", 1)
+    with pytest.raises(Refusal) as refusal:
+        atomic_file.check_replaceable(str(tmp_path / "nowhere" / "new"))
+    assert (refusal.value.findings[0].code, refusal.value.exit_status) == ("file.unwritable", 2)

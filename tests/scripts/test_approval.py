@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from _skill import clock
+from _skill import clock, strict_json
 from _skill.findings import Refusal
 from _skill.gate import approval, digest
 from _skill.plans import plan
@@ -185,6 +185,17 @@ def test_it_is_used_once(bundle: Bundle) -> None:
     second = bundle.json("launch", "run", "--plan", "plan.json", "--approval", "plan.approval.json")
     assert [finding["code"] for finding in second["findings"]] == ["approval.used"]
     assert bundle.files() == before
+
+
+def test_the_same_approval_with_its_keys_in_another_order_is_damaged_and_no_second_one(bundle: Bundle) -> None:
+    bundle.plan()
+    path = bundle.approve()
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps(dict(reversed(document.items())), indent=2) + "\n")
+    assert "the approval has been changed since it was written" in launch_refused(bundle)
+    items = dict(reversed(document["items"].items()))
+    path.write_text(strict_json.pretty({**document, "items": items}) + "\n")
+    assert "the approval has been changed since it was written" in launch_refused(bundle)
 
 
 def test_it_expires(bundle: Bundle) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,3 +114,11 @@ def test_any_damage_gives_metadata_or_a_refusal(data: st.DataObject) -> None:
 def test_reads_every_shipped_environment(path) -> None:
     if path.stem == path.parent.name:
         assert environment_header.read(path.read_bytes(), path.name).name == path.stem
+
+
+@pytest.mark.parametrize("piece", ['"a\\', "/*", '\\"', '"', '#define ENV_NAME "', "//", " ", "\n#define "])
+def test_no_text_takes_long_to_read(piece: str) -> None:
+    started = time.process_time()
+    with pytest.raises(Refusal):
+        environment_header.read((piece * (1 << 18))[: 1 << 20].encode(), "x.h")
+    assert time.process_time() - started < 2

@@ -1,8 +1,8 @@
 """The validator against the official JSON Schema Test Suite (draft 2020-12) for the keywords that it claims.
 
 The suite is third-party data and not part of this repository: `make test` fetches it, pinned by digest, as
-requirements/schema_suite.py says. The counts stand for that version. Cases of our own cover the same ground and are held
-against `jsonschema` too.
+requirements/schema_suite.py says. The counts stand for that version. Cases of our own cover the same ground and are
+held against `jsonschema` too.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -377,20 +378,26 @@ def test_a_reader_that_goes_away_does_not_stop_the_run_or_its_record(bundle: Bun
     assert result.returncode in (0, 1)
 
 
-def test_the_child_runs_a_fraction_of_a_second_after_its_gate_was_started(bundle: Bundle) -> None:
-    # A machine that is busy is slow at everything: the same imports without the gate are timed beside it.
-    plain, gate = [], []
+def test_a_whole_launch_takes_a_fraction_of_a_second_of_processor_time(bundle: Bundle) -> None:
+    """Processor time, which a busy machine does not stretch: gate and stand-in, beside the same imports alone.
+
+    Measured: 0.165 s, of which the stand-in is about 0.04 s, beside 0.042 s.
+    """
     modules = "import argparse, json, hashlib, hmac, subprocess, ctypes, resource, select, shlex"
+
+    def used() -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    plain, whole = [], []
     for number in range(6):
-        started = time.monotonic()
+        before = used()
         subprocess.run([sys.executable, "-c", modules], check=True)
-        plain.append(time.monotonic() - started)
-        started = time.monotonic()
-        assert bundle.launch(mode="shows", run=f"r{number}")["result"] == "complete"
-        seen = json.loads((bundle.work / f"runs/r{number}/seen.json").read_text())
-        gate.append(seen["started"] - started)
-    # On an idle machine the plain imports take 0.03 to 0.04 s.
-    assert min(gate) < 0.1 + 5 * min(plain)
+        plain.append(used() - before)
+        before = used()
+        assert bundle.launch(mode="good", run=f"r{number}")["result"] == "complete"
+        whole.append(used() - before)
+    assert min(whole) < 0.05 + 4 * min(plain)
 
 
 def test_disk_space_counts_what_lies_in_folders_below_and_never_follows_links(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_each_mistake_has_its_code_and_its_place(text: str, code: str, pointer: 
         (b" " * (strict_json.MAX_BYTES + 1), "json.size"),
         (b"[" * 50_000_000, "json.size"),
         (b"\xef\xbb\xbf", "json.bom"),
-        ("{}".encode("utf-16-le"), "json.syntax"),
+        ("{}".encode("utf-16-le"), "json.encoding"),
         ("{}".encode("utf-32"), "json.encoding"),
         (b"\xff", "json.encoding"),
         (b'"\xc0\x80"', "json.encoding"),

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from _skill.findings import Refusal
-from _skill.skills import answers, lint
+from _skill.skills import answers, lint, markdown
 from _skill.skills.bundle import MAX_FILE_BYTES, Bundle
 
 from . import bundles
@@ -286,3 +286,9 @@ def test_scripts_run_only_on_request_and_are_bounded(
     started = time.monotonic()
     assert [finding.code for finding in answers.check(Bundle(str(slow)))] == ["script.hangs"]
     assert time.monotonic() - started < 20
+
+
+def test_many_equal_headings_take_no_longer_each() -> None:
+    started = time.process_time()
+    assert len(markdown.anchors("\n# Title\n-" * 30000)) == 30000
+    assert time.process_time() - started < 2

@@ -40,6 +40,9 @@ EXTENSIONS: dict[str, tuple[str, ...]] = {
 }
 """What a file of each name may hold. Other names say nothing."""
 
+INSIDE: dict[str, tuple[str, ...]] = {"zip": ("torch_zip", "torchscript", "npz"), "tar": ("torch_tar",)}
+"""Kinds that are told from other archives by the names of their members only."""
+
 _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"GGUF", "gguf"),
     (b"\x93NUMPY", "npy"),

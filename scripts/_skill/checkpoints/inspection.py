@@ -75,8 +75,10 @@ def _inspect(source: Source, content: Content, path: str, expect: str | None) ->
         )  # fmt: skip
         if "pickle" in kinds.others:
             _merge(kinds.probe.content, content)
-    _read(source, content, wanted)
-    if wanted and content.kind not in wanted:
+    listed = _read(source, content, wanted)
+    # An archive whose members could not be listed may hold what the name says: the finding says why it was not read.
+    in_archive = not listed and set(wanted) & set(file_kind.INSIDE.get(content.kind, ()))
+    if wanted and content.kind not in wanted and not in_archive:
         said = "you expect" if expect else "the name says"
         content.add(
             DAMAGED, "kind.mismatch", f"{said} something else than what the file is",
@@ -101,7 +103,8 @@ def _merge(found: Content, content: Content) -> None:
     content.globals.update(found.globals)
 
 
-def _read(source: Source, content: Content, wanted: tuple[str, ...]) -> None:
+def _read(source: Source, content: Content, wanted: tuple[str, ...]) -> bool:
+    """Reads a file of its kind; False where it is an archive whose members could not be listed."""
     kind = content.kind
     if kind == "safetensors":
         safetensors_file.inspect(source, content)
@@ -114,21 +117,21 @@ def _read(source: Source, content: Content, wanted: tuple[str, ...]) -> None:
     elif kind == "gguf":
         gguf_file.inspect(source, content)
     elif kind == "zip":
-        _zip(source, content, wanted)
+        return _zip(source, content, wanted)
     elif kind == "tar" and torch_tar.inspect(source, content):
-        pass
+        return content.kind != "tar"
     else:
-        content.add(
-            COULD_NOT_CHECK, f"kind.{'archive' if kind in file_kind.ARCHIVES else 'unknown'}",
-            f"this is {file_kind.WORDS.get(kind, kind)}: nothing in it was checked", fix=_advice(kind),
-        )  # fmt: skip
+        code = "kind.archive" if kind in file_kind.ARCHIVES else "kind.unknown"
+        message = f"this is {file_kind.WORDS.get(kind, kind)}: nothing in it was checked"
+        content.add(COULD_NOT_CHECK, code, message, fix=_advice(kind))
+    return True
 
 
-def _zip(source: Source, content: Content, wanted: tuple[str, ...]) -> None:
+def _zip(source: Source, content: Content, wanted: tuple[str, ...]) -> bool:
     try:
         members = zip_archive.read_members(source, content)
     except zip_archive.ZipRefused:
-        return
+        return False
     if torch_zip.is_torch(members):
         torch_zip.inspect(source, members, content)
     elif npz_file.is_npz(members) or (not members and "npz" in wanted):
@@ -139,6 +142,7 @@ def _zip(source: Source, content: Content, wanted: tuple[str, ...]) -> None:
             fix=_advice("zip"),
         )  # fmt: skip
     zip_archive.verify_bytes(source, members, content)
+    return True
 
 
 def _advice(kind: str) -> str:

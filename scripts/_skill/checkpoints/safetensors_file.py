@@ -56,8 +56,8 @@ def inspect(source: Source, content: Content) -> None:
     except Refusal as refusal:
         for finding in refusal.findings:
             content.add(
-                DAMAGED, f"safetensors.{finding.code.replace('.', '_')}", finding.message, where=finding.pointer,
-                got=finding.got, want=finding.want,
+                DAMAGED, finding.code, finding.message, where=finding.pointer, got=finding.got, want=finding.want,
+                fix=finding.fix,
             )  # fmt: skip
         return
     _metadata(document.pop("__metadata__", {}), content)

@@ -7,13 +7,14 @@ afterwards, limits on memory, time, file size and processes.
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import time
 from typing import Any, NamedTuple
 
 from ..findings import TERMINATED, Refusal, could_not
-from ..process import file_isolation, network_isolation, process_tree
+from ..process import file_isolation, network_isolation, process_tree, shared_memory_isolation
 from .contract import Isolation
 
 WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker", "start.py")
@@ -77,9 +78,24 @@ class Limits(NamedTuple):
     memory_mb: int
 
 
+class Means(NamedTuple):
+    """What the system offers to keep a child apart; a reason is None where it works."""
+
+    network: str | None
+    files: str | None
+    own_shared_memory: bool
+
+
+@functools.cache
+def means() -> Means:
+    """Tried once, in children that end at once."""
+    network = network_isolation.unavailable()
+    return Means(network, file_isolation.unavailable(), network is None and shared_memory_isolation.available())
+
+
 def isolation(limits: Limits) -> list[Isolation]:
     """What holds here, in words for the report."""
-    network, files = network_isolation.unavailable(), file_isolation.unavailable()
+    network, files, shared = means()
     linux = process_tree.VISIBLE
     return [
         Isolation(
@@ -92,7 +108,9 @@ def isolation(limits: Limits) -> list[Isolation]:
         Isolation(
             "files",
             files is None,
-            "writing only in a private folder that was removed; reading was not bounded"
+            "writing only in a private folder that was removed"
+            + (", and in a /dev/shm of its own" if shared else "")
+            + "; reading was not bounded"
             if files is None
             else f"THE ENVIRONMENT COULD WRITE FILES OF THIS USER: {files}",
         ),
@@ -160,7 +178,7 @@ def _run(python: str, job: dict[str, Any], limits: Limits, folder: str) -> Child
     read, write = os.pipe()
     os.set_blocking(read, False)
     parent = os.getpid()
-    no_network, no_writing = network_isolation.unavailable() is None, file_isolation.unavailable() is None
+    no_network, no_writing, own_memory = means().network is None, means().files is None, means().own_shared_memory
     processes = _process_limit()
     process_tree.adopt_orphans()
     siblings = set(process_tree.descendants(parent))
@@ -168,8 +186,10 @@ def _run(python: str, job: dict[str, Any], limits: Limits, folder: str) -> Child
     def prepare() -> None:
         if no_network:
             network_isolation.isolate()
+        if own_memory:
+            shared_memory_isolation.isolate(limits.memory_mb)
         if no_writing:
-            file_isolation.restrict([work])
+            file_isolation.restrict([work, shared_memory_isolation.FOLDER] if own_memory else [work])
         _set_limits(limits, processes)
         process_tree.die_with_parent(signal.SIGKILL, parent)
 

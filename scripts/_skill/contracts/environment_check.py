@@ -137,9 +137,9 @@ def _cannot_check(said: messages.Messages, outcome: ChildOutcome, target: Target
         near = text.nearest(target.name, known)
         raise could_not(
             "target.name",
-            f"the module has no {text.shown(target.name)}",
+            f"{'Gymnasium knows' if target.kind == 'id' else 'the module has'} no {text.shown(target.name)}",
             where=target.file or target.module,
-            want=text.listed(known),
+            want=text.listed(known) if known else "a registered id, or FILE.py:NAME",
             fix=f"did you mean {text.escaped(near)}?" if near else "",
         )
     for message in said.all("old_python"):

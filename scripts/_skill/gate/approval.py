@@ -24,6 +24,19 @@ RESUME = "resume"
 OPT_IN = "--opt-in"
 """Who approves where nobody does by name."""
 MAX_BYTES = 8 << 20
+_KEYS = (
+    "schema",
+    "run",
+    "purpose",
+    "digest",
+    "tier",
+    "approved_by",
+    "requested_by",
+    "reason",
+    "created",
+    "expires",
+    "nonce",
+)
 CLOCK_SLACK = 60
 """Seconds by which two clocks, or a file system's, may differ."""
 
@@ -128,7 +141,8 @@ def findings(
 
 def marker(given: Approval) -> str:
     """The file whose existence says that this approval has been used."""
-    return os.path.join(layout.runs_folder(), ".gate", "used", given.sha256)
+    # By what the digest, the checksum and a signature cover: one more way to write the same approval is no new one.
+    return os.path.join(layout.runs_folder(), ".gate", "used", str(given.document["sha256"]))
 
 
 def use(given: Approval) -> None:
@@ -195,7 +209,10 @@ def _checksum(document: Mapping[str, Any]) -> str:
 
 
 def _written(document: dict[str, Any]) -> bytes:
-    return strict_json.pretty(document).encode("ascii") + b"\n"
+    """The one way in which an approval is written: keys in one order, whatever order they were read in."""
+    ordered = {key: document[key] for key in (*_KEYS, "items", "sha256")}
+    ordered["items"] = dict(sorted(document["items"].items()))
+    return strict_json.pretty(ordered).encode("ascii") + b"\n"
 
 
 def summary(given: Approval) -> str:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from .. import strict_json, text
 from ..findings import Finding, Refusal
 from ..json_schema import Schema
+from ..plans import checkpoint_header
 from ..plans.plan import Plan
 from .digest import same
 
@@ -45,7 +46,8 @@ def of(folder: str, plan: Plan) -> Evidence:
     found = Schema.shipped("manifest").findings(manifest)
     if found:
         return Evidence(None, found)
-    return Evidence(manifest, [*_mismatches(manifest, plan), *_checkpoint(folder, manifest["checkpoint"])])
+    findings = [*_mismatches(manifest, plan), *_checkpoint(folder, manifest["checkpoint"])]
+    return Evidence(manifest, findings or _weights(folder, manifest))
 
 
 def incomplete(evidence: Evidence, plan: Plan) -> list[Finding]:
@@ -130,6 +132,23 @@ def _checkpoint(folder: str, named: dict[str, Any]) -> list[Finding]:
         return [
             Finding("evidence.checkpoint", "the checkpoint has been changed", named["file"], sha256, named["sha256"])
         ]
+    return []
+
+
+def _weights(folder: str, manifest: dict[str, Any]) -> list[Finding]:
+    """Whether the file is a whole checkpoint and holds the weights that the manifest tells of: bytes alone are easy."""
+    name = manifest["checkpoint"]["file"]
+    path = os.path.join(folder, name)
+    try:
+        header = checkpoint_header.read(path)
+        found = checkpoint_header.group_sha256(path, header, "policy.")
+    except Refusal as refusal:
+        return [Finding("evidence.checkpoint", refusal.findings[0].message, name)]
+    if not header.group("policy."):
+        return [Finding("evidence.checkpoint", "the checkpoint holds no weights", name, want="tensors called policy.*")]
+    if not same(found, manifest["weights_sha256"]):
+        message = "the checkpoint holds other weights than the manifest tells of"
+        return [Finding("evidence.checkpoint", message, name, found, manifest["weights_sha256"])]
     return []
 
 

@@ -108,9 +108,8 @@ def _run_child(
     finally:
         output.close()
     touched = [*log.mend(), *_changed_inputs(request, log)]
-    # A value that is a plain word can stand in a file by chance; in what is shown it is hidden all the same.
-    telling = {name: value for name, value in os.environ.items() if not value.isalpha()}
-    leaked = run_files.secrets_in(run_folder, credential_variables.hider(telling))
+    # A value that is a plain word or number can stand in a file by chance; in what is shown it is hidden all the same.
+    leaked = run_files.secrets_in(run_folder, credential_variables.hider(credential_variables.telling(os.environ)))
     found = evidence.of(run_folder, request.plan)
     judged = verdict.of(request.plan, outcome, found)
     if touched or leaked:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .. import layout, text
 from ..findings import Finding, Refusal, Report, errors_in
-from ..plans import environment_folder, plan_environment, plan_numbers, plan_rules
+from ..plans import environment_folder, plan_environment, plan_numbers, plan_rules, resume_state
 from ..plans import plan as plans
 from ..plans import profile as profiles
 from ..plans.environment_folder import EnvironmentFolder
@@ -152,6 +152,10 @@ def build_resume(folder: str) -> LaunchRequest:
     if not evidence.incomplete(found, plan):
         fix = f"start another one: {layout.script('make_plan.py')} {plan.environment} --out plan.json"
         raise Refusal(Finding("run.complete", "the run is complete: there is nothing left to resume", folder, fix=fix))
+    # The trainer would refuse most of these as well, but only after it has been started.
+    wrong = list(resume_state.findings(run_folder, plan.train["total_timesteps"]))
+    if wrong:
+        raise Refusal(*(finding._replace(pointer=folder) for finding in wrong))
     return build(plan, approval.RESUME)
 
 

@@ -24,6 +24,8 @@ LARGE_BYTES = 4 << 20
 BATCH = 64
 """Smaller files that a thread takes at a time: neighbours, which share their folder's handle."""
 MAX_THREADS = 16
+SMALL_BYTES = 16 << 10
+"""About as many bytes are hashed in the time that opening a file takes."""
 
 
 class FileDigest(NamedTuple):
@@ -78,7 +80,7 @@ def of_files(root: int, sizes: Sequence[tuple[str, int]], threads: int | None = 
     machine's cores allow.
     """
     work = _Work(root, sizes)
-    count = max(1, min(threads or machine.usable_cores(), MAX_THREADS, len(work.batches)))
+    count = max(1, min(threads or machine.usable_cores(), MAX_THREADS, len(work.batches), _useful_threads(sizes)))
     helpers = [threading.Thread(target=work.run, name=f"digest-{i}", daemon=True) for i in range(count - 1)]
     try:
         for helper in helpers:
@@ -92,6 +94,11 @@ def of_files(root: int, sizes: Sequence[tuple[str, int]], threads: int | None = 
     if work.failed:
         raise work.failed[0]
     return FileDigests(sorted(work.files), sorted(work.findings, key=lambda finding: finding.pointer))
+
+
+def _useful_threads(sizes: Sequence[tuple[str, int]]) -> int:
+    """Threads that can gain something: opening a small file takes longer than hashing it, under one lock."""
+    return 1 + sum(size for _, size in sizes) // (SMALL_BYTES * max(1, len(sizes)))
 
 
 class _Ended(Exception):

@@ -33,6 +33,8 @@ class CheckpointHeader(NamedTuple):
     byte_count: int
     tensors: dict[str, StoredTensor]
     metadata: dict[str, str]
+    ranges: dict[str, tuple[int, int]]
+    """Where each tensor's bytes lie in the file."""
 
     def group(self, prefix: str) -> dict[str, StoredTensor]:
         """The tensors whose names start with `prefix`."""
@@ -56,7 +58,10 @@ def read(path: str) -> CheckpointHeader:
     metadata = document.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise _wrong(path, "the metadata are not texts", "")
-    return CheckpointHeader(status.st_size, _tensors(path, document, status.st_size - 8 - length), metadata)
+    tensors = _tensors(path, document, status.st_size - 8 - length)
+    at = {name: document[name]["data_offsets"] for name in tensors}
+    ranges = {name: (8 + length + begin, 8 + length + end) for name, (begin, end) in at.items()}
+    return CheckpointHeader(status.st_size, tensors, metadata, ranges)
 
 
 def sha256(path: str) -> str:
@@ -69,6 +74,36 @@ def sha256(path: str) -> str:
         while block := stream.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def group_sha256(path: str, header: CheckpointHeader, prefix: str) -> str:
+    """SHA-256 over the tensors of a group, names, types and shapes included: as a manifest's `weights_sha256`."""
+    import hashlib
+
+    digest = hashlib.sha256()
+    handle, _ = regular_file.open_for_reading(path)
+    with os.fdopen(handle, "rb") as stream:
+        for name, tensor in header.group(prefix).items():
+            digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+            begin, end = header.ranges[name]
+            stream.seek(begin)
+            while begin < end and (block := stream.read(min(1 << 20, end - begin))):
+                digest.update(block)
+                begin += len(block)
+    return digest.hexdigest()
+
+
+def integers(path: str, header: CheckpointHeader, name: str, most: int) -> tuple[int, ...]:
+    """The numbers of a short I64 tensor; none where it is not there, of another type, or longer than `most`."""
+    tensor = header.tensors.get(name)
+    if tensor is None or tensor.dtype != "I64" or math.prod(tensor.shape) > most:
+        return ()
+    begin, end = header.ranges[name]
+    handle, _ = regular_file.open_for_reading(path)
+    with os.fdopen(handle, "rb") as stream:
+        stream.seek(begin)
+        data = stream.read(end - begin)
+    return tuple(int.from_bytes(data[at : at + 8], "little", signed=True) for at in range(0, len(data) - 7, 8))
 
 
 def _tensors(path: str, document: dict[str, Any], data_bytes: int) -> dict[str, StoredTensor]:

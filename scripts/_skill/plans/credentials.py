@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 from .. import text
@@ -58,6 +59,11 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 _RUN_OF_CHARACTERS = re.compile(r"[A-Za-z0-9+/_=.~-]{20,}")
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{64})(?![0-9A-Za-z])")
+_AWS_SECRET = re.compile(
+    r"(?<![A-Za-z0-9/+=])(?=[A-Z0-9/+]*[a-z])(?=[a-z0-9/+]*[A-Z])(?=[A-Za-z/+]*[0-9])"
+    r"[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
+)
+"""Forty characters of base64 with small letters, capitals and digits: often too regular to look random."""
 _LONG_RUN = re.compile(r"[A-Za-z0-9+/_=-]{16,}")
 _DIGESTS = frozenset({("start", "sha256")})
 """Where 64 hexadecimal digits are a digest by the schema."""
@@ -65,8 +71,18 @@ _PATHS = frozenset({("start", "checkpoint"), ("environment", "path"), ("environm
 """Where a value is a file's path: parts of it may look random, as names of stores and caches do."""
 
 
-def findings(document: Any) -> list[Finding]:
-    """One finding for each key or text that is, or looks like, a credential; no value is in any of them."""
+def findings(document: Any, hide: Callable[[str], str] = str) -> list[Finding]:
+    """One finding for each key or text that is, or looks like, a credential; no value is in any of them.
+
+    `hide` replaces the values of secret variables in a text: a text that it changes holds one.
+    """
+
+    def kind(value: str, place: tuple[str | int, ...] = ()) -> str | None:
+        found = kind_of(value, place)
+        if found:
+            return f"looks like {found}"
+        return "is that of a secret variable, or holds it" if hide(value) != value else None
+
     found: list[Finding] = []
     # An explicit stack: the reader bounds the depth, but this does not depend on it.
     stack: list[tuple[tuple[str | int, ...], Any]] = [((), document)]
@@ -74,10 +90,10 @@ def findings(document: Any) -> list[Finding]:
         place, value = stack.pop()
         if isinstance(value, dict):
             for key, item in reversed(value.items()):
-                kind = kind_of(key)
-                if kind:
+                what = kind(key)
+                if what:
                     # The key itself cannot be shown either.
-                    found.append(_finding(f"a key looks like {kind}", place))
+                    found.append(_finding(f"a key {what}", place))
                     continue
                 if named_like_one(key) and _holds_something(item):
                     found.append(_finding(f"{text.shown(key, 60)} holds a literal credential", (*place, key)))
@@ -86,9 +102,9 @@ def findings(document: Any) -> list[Finding]:
         elif isinstance(value, list):
             stack.extend(((*place, index), item) for index, item in reversed(list(enumerate(value))))
         elif isinstance(value, str):
-            kind = kind_of(value, place)
-            if kind:
-                found.append(_finding(f"the value looks like {kind}", place))
+            what = kind(value, place)
+            if what:
+                found.append(_finding(f"the value {what}", place))
     return sorted(found, key=lambda finding: finding.pointer)
 
 
@@ -111,6 +127,8 @@ def kind_of(value: str, place: tuple[str | int, ...] = ()) -> str | None:
             return kind
     if place in _DIGESTS or place in _PATHS:
         return None
+    if _AWS_SECRET.search(value):
+        return "a random key"
     if _HEX.search(value):
         return "a key of hexadecimal digits"
     if any(_looks_random(match[0]) for match in _RUN_OF_CHARACTERS.finditer(value)):

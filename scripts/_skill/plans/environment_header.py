@@ -17,8 +17,9 @@ MAX_BYTES = 1 << 20
 
 _REQUIRED = ("ENV_NAME", "ENV_TITLE", "ENV_TASK", "ENV_AUTHOR", "ENV_AGENTS", "ENV_OBSERVATION", "ENV_ACTION")
 _LISTS = ("ENV_SETTINGS", "ENV_STATISTICS")
-# Comments are found together with string literals, so that a // inside a string stays.
-_COMMENT_OR_STRING = re.compile(r'("(?:[^"\\\n]|\\.)*")|/\*.*?\*/|//[^\n]*', re.DOTALL)
+# Comments are found together with string literals, so that a // inside a string stays. What has no end is taken up to
+# where the text, or for a string the line, ends: otherwise every beginning would be searched to its end anew.
+_COMMENT_OR_STRING = re.compile(r'("(?:[^"\\\n]|\\(?:.|\Z))*(?:"|(?=\n)|\Z))|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(ENV_[A-Z_]+)\b(\([^)\n]*\))?[ \t]*(.*)$", re.MULTILINE)
 _TOKEN = re.compile(
     r'\s*(?:(?P<string>"(?:[^"\\\n]|\\.)*")'

@@ -10,7 +10,7 @@ import os
 import re
 from typing import Any, NamedTuple
 
-from .. import strict_json, text
+from .. import secret_variables, strict_json, text
 from ..findings import Finding, Refusal, could_not
 from ..json_schema import Schema
 from . import credentials, other_version_lines
@@ -67,7 +67,7 @@ def parse(data: bytes, source: str) -> Plan:
         raise Refusal(
             *(credentials.without(finding, source) for finding in refusal.findings), exit_status=refusal.exit_status
         ) from None
-    secrets = credentials.findings(document)
+    secrets = credentials.findings(document, secret_variables.hider(secret_variables.telling(os.environ)))
     if secrets:
         raise Refusal(*secrets)
     if isinstance(document, dict) and document.get("schema") == "plan/1":

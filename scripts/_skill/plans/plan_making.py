@@ -177,7 +177,8 @@ class _Making:
                             f"train.json of {folder.name}: unknown key {text.shown(name)}",
                             text.pointer((part, name)),
                             fix=f"did you mean {near}?" if near else "",
-                        )
+                        ),
+                        exit_status=COULD_NOT,
                     )
                 self._set(f"{part}.{name}", value, f"{folder.name}/train.json, measured for this environment")
 

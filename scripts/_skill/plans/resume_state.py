@@ -14,6 +14,7 @@ from .. import strict_json, text
 from ..findings import Finding, Refusal
 from ..json_schema import Schema
 from . import checkpoint_header
+from .checkpoint_header import CheckpointHeader
 
 MANIFEST = "manifest.json"
 PARTS = ("weights", "optimizer", "step", "update", "schedule", "rng")
@@ -86,8 +87,28 @@ def _whole_checkpoint(folder: str, manifest: dict[str, Any], plan_total: int) ->
             yield _conflict("step", f"{where} says {found}", f"{step}, as the manifest says")
     if step and not manifest["iteration"]:
         yield _conflict("update", f"0 updates after {step} steps", "at least 1")
+    yield from _counters(os.path.join(folder, named["file"]), header, manifest)
     if step >= plan_total:
         yield _done(step, plan_total)
+
+
+def _counters(path: str, header: CheckpointHeader, manifest: dict[str, Any]) -> Iterator[Finding]:
+    """Whether the weights and the trainer's own counters in the file are those of the manifest's moment."""
+    iteration = manifest["iteration"]
+    numbers = checkpoint_header.integers(path, header, "trainer.progress", 64)
+    if header.group("trainer.progress") and len(numbers) < 2:
+        yield _conflict("step", "trainer.progress is no list of whole numbers", "iterations, updates and episodes")
+    elif numbers and numbers[0] != iteration:
+        yield _conflict("step", f"the trainer stands at iteration {numbers[0]}", f"{iteration}, as the manifest says")
+    elif numbers and numbers[1] < iteration:
+        yield _conflict("update", f"{numbers[1]} gradient steps after {iteration} iterations", f"at least {iteration}")
+    weights = checkpoint_header.group_sha256(path, header, "policy.")
+    if header.group("policy.") and weights != manifest["weights_sha256"]:
+        yield _conflict(
+            "weights",
+            f"the file's weights have SHA-256 {weights}",
+            f"{manifest['weights_sha256']}, as the manifest says",
+        )
 
 
 def _separate_state(folder: str, manifest: dict[str, Any], plan_total: int) -> Iterator[Finding]:
@@ -147,7 +168,7 @@ def _file(folder: str, named: dict[str, Any], part: str) -> Iterator[Finding]:
 def _missing(part: str, why: str, where: str) -> Finding:
     return Finding(
         "start.part_missing",
-        f"the run cannot be resumed, its {part} is missing: {why}",
+        f"the run cannot be resumed; missing: {part} ({why})",
         _PLACE,
         text.escaped(where),
         "all of " + ", ".join(PARTS),
@@ -157,7 +178,7 @@ def _missing(part: str, why: str, where: str) -> Finding:
 
 def _conflict(part: str, got: str, want: str) -> Finding:
     return Finding(
-        "start.part_conflict", f"the run cannot be resumed, its {part} is of another moment", _PLACE, got, want, _WARM
+        "start.part_conflict", f"the run cannot be resumed; of another moment: {part}", _PLACE, got, want, _WARM
     )
 
 

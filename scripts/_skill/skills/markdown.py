@@ -21,7 +21,7 @@ _AUTOLINK = re.compile(r"<([a-zA-Z][a-zA-Z0-9+.-]{1,31}:[^<>\s]*)>")
 _ATTRIBUTE = re.compile(
     r"<[a-zA-Z][^<>]*?\b(href|src|srcset|poster|action)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'>]+)", re.DOTALL
 )
-_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*)$", re.MULTILINE)
 _ANCHOR_TAG = re.compile(r"<[a-zA-Z][^<>]*\b(?:id|name)\s*=\s*[\"']?([^\s\"'>]+)")
 
 
@@ -143,19 +143,23 @@ def definitions(document: Document) -> list[tuple[str, str, str, int]]:
 def headings(content: str) -> list[str]:
     """The texts of all headings outside fences."""
     plain = re.sub(r"`", "", content) if "```" not in content and "~~~" not in content else _without_fences(content)
-    return [match[1] for match in _HEADING.finditer(plain)]
+    # Stripped here and not by the pattern, which would try a long run of blanks in every way.
+    return [match[1].rstrip(" \t").rstrip("#").rstrip(" \t") for match in _HEADING.finditer(plain)]
 
 
 def anchors(content: str) -> set[str]:
     """The anchors that a viewer makes of headings, and those that HTML tags name."""
     found: set[str] = set()
+    # The next number of each heading that stands there several times, so that many equal ones take no longer each.
+    numbers: dict[str, int] = {}
     for heading in headings(content):
         words = re.sub(r"\[([^\[\]]*)\]\([^()]*\)", r"\1", heading)
         anchor = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
-        number = 1
         base = anchor
+        number = numbers.get(base, 1)
         while anchor in found:
             anchor, number = f"{base}-{number}", number + 1
+        numbers[base] = number
         found.add(anchor)
     return found | set(_ANCHOR_TAG.findall(content))
 

@@ -92,7 +92,7 @@ _TELL = (
     r"report(?:this|it)?to|telling|informing|alerting|notifying|warning|letonto)"
 )
 _SECRETS = (
-    r"(?:credentials?|apikeys?|secrets?|passwords?|tokens?|sshkeys?|privatekeys?|"
+    r"(?:credentials?|apikeys?|secrets?|passwords?|tokens?|ssh(?:keys?)?|privatekeys?|"
     r"environmentvariables?|envfile|cookies|sessionkeys?)"
 )
 
@@ -168,7 +168,17 @@ PHRASES = (
     _phrase("hidden.override", "doanything", r"now", strong=True),
     _phrase(
         "hidden.override",
-        ("instructions", "systemprompt", "previousprompt", "previousrules", "priorrules", "yourrules", "guidelines"),
+        (
+            "instructions",
+            "systemprompt",
+            "previousprompt",
+            "previousrules",
+            "priorrules",
+            "yourrules",
+            "earlierrules",
+            "originalrules",
+            "guidelines",
+        ),
         r"(?:above|before|given)?(?:are|is|were|was|have|has|do)?(?:now|been|hereby|all)*(?:(?:void|null|cancelled|"
         r"canceled|invalid|obsolete|revoked|superseded|suspended|overridden|lifted|irrelevant|fake|atest)|"
         r"nolonger(?:valid|inforce|applicable|ineffect|binding|apply|true))",
@@ -215,7 +225,7 @@ PHRASES = (
             "donotacknowledge",
         ),
         r"(?:this|these|the|that)?(?:hidden|secret|above)?(?:instructions?|messages?|comments?|"
-        r"sections?|steps?|prompts?|textto)",
+        r"sections?|steps?|prompts?|paragraphs?|sentences?|passages?|textto)",
     ),
     _phrase(
         "hidden.secrecy",
@@ -244,6 +254,32 @@ PHRASES = (
         ("automatically", "always", "silently", "secretly", "quietly"),
         r"(?:approve|accept|grant|confirm|sayyesto|allow)(?:all|any|every|each|the|"
         r"this)(?:request|permission|prompt|plan|launch|command|tool|action|confirmation)",
+    ),
+    _phrase(
+        "hidden.bypass",
+        ("pretend", "assum", "actasif", "behaveasif", "claim", "reportthat"),
+        r"(?:e|es|ing|s)?(?:that)?(?:the|your|a|every)?(?:users?|person|human|operator|owner)(?:has|have|had)?"
+        r"(?:already)?(?:approved|consented|agreed|confirmed|allowed|permitted|saidyes)",
+        negated=False,
+    ),
+    _phrase(
+        "hidden.bypass",
+        ("answeryes", "sayyes", "replyyes", "respondyes", "answerwithyes", "replywithyes"),
+        r"(?:to|when|whenever|if|every|any|all|each|it|is|you|youre|are|asked|asks?|for|an|a|the|users?|requests?)*"
+        r"(?:approval|permission|confirmation|consent)",
+        negated=False,
+    ),
+    _phrase(
+        "hidden.override",
+        ("asanai", "asanllm", "asalanguagemodel", "ifyouareanai", "ifyouareanllm", "ifyouarealanguagemodel"),
+        r"(?:model|agent|assistant)?(?:and|whois|thatis|whoare)?(?:you)?(?:are)?(?:reading|processing|parsing)"
+        r"th(?:is|ese)",
+    ),
+    _phrase(
+        "hidden.override",
+        ("treatthefollowing", "treatthis", "treatthese", "considerthis", "considerthefollowing"),
+        r"(?:text|words|message|file|instructions?|section)?(?:as)?(?:coming|sent|written|given|if|itcame|theycame)*"
+        r"(?:from|by)(?:the|your)?(?:developer|user|system|operator|owner)",
     ),
     _phrase(
         "hidden.reveal",

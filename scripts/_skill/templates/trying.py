@@ -32,7 +32,8 @@ def environment(path: str) -> tuple[list[Finding], list[str]]:
     found, lines = _own_test(path, [])
     match = re.search(r"^class ([A-Za-z_]\w*)\(", content, re.MULTILINE)
     if found or match is None:
-        return found or [Finding("template.no_class", "the file defines no class", text.escaped(path))], lines
+        message = "the file defines no class with a base class, as an environment's class is"
+        return found or [Finding("template.no_class", message, text.escaped(path))], lines
     return _checked(f"{path}:{match[1]}", lines)
 
 

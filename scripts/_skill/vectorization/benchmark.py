@@ -146,8 +146,8 @@ def _check(options: Options) -> None:
 
     def within(name: str, values: Sequence[float], least: float, most: float) -> list[Finding]:
         bad = [value for value in values if not least <= value <= most]
-        want = f"{least:g} to {most:g}"
-        return [Finding("use.wrong", f"{name} is out of range", name, f"{bad[0]:g}", want)] if bad else []
+        want = f"{least} to {most}"
+        return [Finding("use.wrong", f"{name} is out of range", name, str(bad[0]), want)] if bad else []
 
     problems = [
         *within("--workers", options.workers, 1, MOST_WORKERS),

@@ -69,4 +69,21 @@ def clocks(source: Source) -> Iterator[Warned]:
                         yield Warned(call.lineno, "static.clock", message, name, "count steps instead")
 
 
-RULES = (global_state, fixed_seed, clocks)
+def hashes(source: Source) -> Iterator[Warned]:
+    """hash() of text and id() in an environment's own code: other values in every process."""
+    for node in classes(source.tree):
+        for function in ast.walk(node):
+            if isinstance(function, ast.FunctionDef) and function.name not in ("__hash__", "__eq__"):
+                for call in ast.walk(function):
+                    if (
+                        isinstance(call, ast.Call)
+                        and isinstance(call.func, ast.Name)
+                        and call.func.id in ("hash", "id")
+                    ):
+                        name = call.func.id
+                        message = f"depends on {name}(), which differs from process to process"
+                        fix = "zlib.crc32 of the bytes, or a number of your own"
+                        yield Warned(call.lineno, "static.hash", message, f"{name}()", fix)
+
+
+RULES = (global_state, fixed_seed, clocks, hashes)

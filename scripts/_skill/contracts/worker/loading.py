@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
 import os
@@ -9,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .subject import At, Broken, Subject
+from .subject import At, Broken, Subject, Unavailable
 
 
 def load(subject: Subject) -> Callable[[], Any]:
@@ -20,7 +21,7 @@ def load(subject: Subject) -> Callable[[], Any]:
     if job["kind"] == "id":
         gymnasium = subject.call(At("import"), importlib.import_module, "gymnasium")
         # The registered checker would stop at the first problem, in words of its own; this program is the checker.
-        return lambda: gymnasium.make(job["name"], disable_env_checker=True, **job["kwargs"])
+        return lambda: _registered(subject, gymnasium)
     if job["kind"] == "file":
         module = subject.call(At("import"), _from_file, job["file"])
     else:
@@ -39,6 +40,20 @@ def load(subject: Subject) -> Callable[[], Any]:
         subject.note(f"{job['name']} is an instance and no class: every part of the check uses the same one")
         return lambda: target
     return lambda: target(**job["kwargs"])
+
+
+def _registered(subject: Subject, gymnasium: Any) -> Any:
+    """`gymnasium.make`; an id that nobody registered is no fault of an environment."""
+    job = subject.job
+    try:
+        return gymnasium.make(job["name"], disable_env_checker=True, **job["kwargs"])
+    except Exception as error:
+        if type(error).__name__ in ("NameNotFound", "VersionNotFound", "NamespaceNotFound", "UnregisteredEnv"):
+            registered = [str(name) for name in list(gymnasium.registry)[:5000]]
+            near = difflib.get_close_matches(job["name"], registered, 20, 0.5)
+            subject.channel.send("no_such_name", name=job["name"], known=near)
+            raise Unavailable(job["name"]) from None
+        raise
 
 
 def _from_file(path: str) -> Any:

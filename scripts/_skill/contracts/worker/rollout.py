@@ -28,7 +28,7 @@ def chooser(api: Api, seed: int) -> Choose:
             episode = api.episode
         if key not in known:
             known[key] = api.action_space(key)
-        place, mask = action_mask.of(row.observation, row.info) if row is not None else ("", None)
+        place, mask = action_mask.of(row.observation, row.info, row.mask) if row is not None else ("", None)
         extreme = 0
         if rng.random() < EXTREMES:
             extreme = 1 if rng.random() < 0.5 else -1

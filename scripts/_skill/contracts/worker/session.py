@@ -62,7 +62,11 @@ def _session(subject: Subject) -> None:
         checks = importlib.import_module(f"{__package__}.checks")
         specification = importlib.import_module(f"{__package__}.specification")
         rollout = importlib.import_module(f"{__package__}.rollout")
+        # Properties of the environment may do anything, too.
+        progress = subject.progress
+        progress.at("attribute")
         form = apis.choose(subject, first, subject.job["api"])
+        progress.at("")
     except Broken:
         subject.result("load", "loading", "finding", "the environment could not be made")
         return

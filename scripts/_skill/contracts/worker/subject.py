@@ -7,6 +7,7 @@ finding with the environment's own frames and raises `Broken`, after which the e
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 import traceback
@@ -147,6 +148,8 @@ class Subject:
         self.progress.at(at.call, at.episode, at.step, at.agent, at.environment)
         try:
             return function(*arguments, **named)
+        except Unavailable:
+            raise
         except BaseException as error:
             if self.progress.quiet:
                 # Inside an attempt, which says what was raised.
@@ -185,9 +188,11 @@ class Subject:
             line: Any = None,
         ) -> None:
             words = f"{category.__name__}: {safe_text(message)}"
-            if self.progress.quiet or words in self._warned or len(self._warned) >= 10:
+            # Another process or address in the text does not make it another warning.
+            plain = re.sub(r"0x[0-9a-f]+|[0-9]+", "", words)
+            if self.progress.quiet or plain in self._warned or len(self._warned) >= 10:
                 return
-            self._warned.add(words)
+            self._warned.add(plain)
             self.channel.send("warning", text=words, place=f"{os.path.basename(filename)}:{lineno}")
 
         warnings.showwarning = show

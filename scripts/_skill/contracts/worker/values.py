@@ -103,6 +103,19 @@ def difference(left: Any, right: Any, path: str = "", depth: int = 0) -> str | N
     return None if same else path or "/"
 
 
+def both(left: Any, right: Any) -> str:
+    """The first two numbers that differ, as `0.5 and 0.25`; empty where there are none."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        pairs = [(left[key], right[key]) for key in left if key in right]
+    elif isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)):
+        pairs = list(zip(left, right, strict=False))
+    else:
+        first, second = np.asarray(left).reshape(-1), np.asarray(right).reshape(-1)
+        places = np.flatnonzero(first != second) if first.shape == second.shape else []
+        return f"{number(first[places[0]])} and {number(second[places[0]])}" if len(places) else ""
+    return next((both(a, b) for a, b in pairs if difference(a, b) is not None), "")
+
+
 def part(value: Any, index: int) -> Any:
     """One environment's part of a batch: the same structure with the first axis taken away."""
     if isinstance(value, dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from ... import text
@@ -84,6 +85,9 @@ def _devices(case: Case, world: int, nodes: int) -> Iterator[Finding]:
     if device == "cpu":
         return
     visible = len(case.machine.visible(device))
+    if not visible and world == 1:
+        # device.missing says it, and whether the plan allows another device instead.
+        return
     if here > visible:
         options = [f"world_size {visible * nodes}"] if visible else []
         if visible:
@@ -104,6 +108,7 @@ def _shares(case: Case, world: int) -> Iterator[Finding]:
     if world == 1:
         return
     train = case.plan.train
+    units = {"batch_size": case.numbers.agents * train["horizon"], "minibatch_size": train["horizon"]}
     for name, what in (
         ("batch_size", "the batch"),
         ("num_envs", "the environments"),
@@ -111,7 +116,10 @@ def _shares(case: Case, world: int) -> Iterator[Finding]:
     ):
         value = train.get(name)
         if value is not None and value % world:
-            below, above = value // world * world, (value // world + 1) * world
+            # A value that fits the other sizes goes on doing so.
+            fits = units.get(name, 1)
+            step = math.lcm(world, 1 if value % fits else fits)
+            below, above = value // step * step, (value // step + 1) * step
             options = [f"{name} {count}" for count in (below, above) if count]
             options.append(f"world_size {_nearest(divisors(value), world)}")
             yield Finding(

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from ... import text
 from ...findings import Finding
-from ..loggers import LOGGERS
+from ..loggers import LOGGERS, Logger
 from . import Case
+
+_INSTEAD = 'use "jsonl"; a program of its own can send metrics.jsonl on'
 
 
 def findings(case: Case) -> Iterator[Finding]:
@@ -17,8 +19,7 @@ def findings(case: Case) -> Iterator[Finding]:
         kind, place = entry["kind"], f"/loggers/{index}"
         known = [name for name, facts in LOGGERS.items() if not facts.refused]
         supported = [name for name in case.profile.supports.loggers if name in known]
-        # A name in another case or with a version is still that service's.
-        facts = LOGGERS.get(kind) or LOGGERS.get(kind.lower().split(".")[0].split("-")[0])
+        facts = LOGGERS.get(kind) or _closed(kind)
         if facts is not None and facts.refused:
             yield Finding(
                 "logger.closed",
@@ -30,14 +31,14 @@ def findings(case: Case) -> Iterator[Finding]:
             )
             continue
         if kind not in LOGGERS:
-            near = text.nearest(kind, known) or "jsonl"
+            near = text.nearest(kind, known)
             yield Finding(
                 "logger.kind",
                 f"there is no logger called {text.shown(kind)}",
                 f"{place}/kind",
                 text.shown(kind),
                 text.listed(known),
-                f'did you mean "{near}"?',
+                f'did you mean "{near}"?' if near else _INSTEAD,
             )
             continue
         if kind in seen:
@@ -62,6 +63,11 @@ def findings(case: Case) -> Iterator[Finding]:
         )
 
 
+def _closed(kind: str) -> Logger | None:
+    """The service that closed, whatever its client is called: in another case, with a version or an ending."""
+    return next((facts for name, facts in LOGGERS.items() if facts.refused and kind.lower().startswith(name)), None)
+
+
 def _one(case: Case, entry: dict[str, str], place: str, supported: list[str]) -> Iterator[Finding]:
     kind, facts, mode = entry["kind"], LOGGERS[entry["kind"]], entry.get("mode")
     if kind not in supported:
@@ -71,7 +77,7 @@ def _one(case: Case, entry: dict[str, str], place: str, supported: list[str]) ->
             f"{place}/kind",
             text.shown(kind),
             text.listed(supported),
-            'use "jsonl"; a program of its own can send metrics.jsonl on',
+            _INSTEAD,
         )
     if not facts.modes:
         if mode is not None:

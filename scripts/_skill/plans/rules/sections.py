@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ... import text
+from ... import strict_json, text
 from ...findings import Finding
 from .. import profile as profiles
 from . import Case
@@ -62,7 +62,7 @@ def _keys(case: Case, place: tuple[str, ...], found: dict[str, Any], wanted: dic
                 text.pointer((*place, key)),
                 "nothing",
                 text.listed(wanted),
-                f"add {key}, by default {text.shown(wanted[key])}",
+                f"add {key}, by default {text.escaped(strict_json.canonical(wanted[key]).decode(), 400)}",
             )
     for key in sorted(found):
         if key not in wanted:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -42,6 +43,7 @@ MODES = {
     "multiplies": 24,  # starts processes without end
     "litters": 25,  # makes many files, some with names that do not print or that are no text
     "writes_secret": 26,  # writes its credential into its manifest
+    "forges": 27,  # a manifest that promises everything, and a file that is no checkpoint
     "shows": 11,  # writes down what it sees: variables, folder, arguments, limits
 }
 NAMES = {number: name for name, number in MODES.items()}
@@ -53,10 +55,32 @@ def write(path: Path, data: bytes) -> None:
     temporary.replace(path)
 
 
+def whole_checkpoint(step: int) -> tuple[bytes, str]:
+    """A small file with all parts of a run's state, and the digest of its weights."""
+    weights = hashlib.sha256(str(step).encode()).digest() * 100
+    tensors = {
+        "policy.w": ("F32", weights),
+        "adam.first.w": ("F32", bytes(len(weights))),
+        "adam.second.w": ("F32", bytes(len(weights))),
+        "trainer.progress": ("I64", struct.pack("<5q", 1, 1, 0, 0, 0)),
+        "environment.states": ("U8", bytes(32)),
+    }
+    header: dict[str, dict] = {"__metadata__": {"step": str(step)}}
+    end = 0
+    for name, (dtype, data) in tensors.items():
+        shape = [len(data) // {"F32": 4, "I64": 8, "U8": 1}[dtype]]
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [end, end + len(data)]}
+        end += len(data)
+    words = json.dumps(header).encode()
+    content = struct.pack("<Q", len(words)) + words + b"".join(data for _, data in tensors.values())
+    digest = hashlib.sha256(f"policy.w F32 [{len(weights) // 4}]\n".encode() + weights).hexdigest()
+    return content, digest
+
+
 def checkpoint(
     run: Path, plan: dict, plan_data: bytes, step: int, status: str, lie: bool = False, changes: dict | None = None
 ) -> None:
-    weights = hashlib.sha256(str(step).encode()).digest() * 100
+    weights, digest = whole_checkpoint(step)
     name = f"checkpoint-{step:016d}.safetensors"
     write(run / name, weights)
     evaluation = {"episodes": 128, "return_mean": 500.0, "return_std": 0.0, "length_mean": 500.0, "seed": 1000001}
@@ -68,7 +92,7 @@ def checkpoint(
         "iteration": 1,
         "step": step,
         "goal_reached": False,
-        "weights_sha256": hashlib.sha256(weights).hexdigest(),
+        "weights_sha256": digest,
         "checkpoint": {
             "file": name,
             "bytes": len(weights),
@@ -199,8 +223,8 @@ def main() -> int:
     if mode == "litters":
         for number in range(3000):
             (run / f"litter-{number}").touch()
-        for name in (b"\xff\xfe", b"a\nb", b"\x1b[31m", "\u202e".encode(), b"x" * 255):
-            open(os.path.join(os.fsencode(run), name), "w").close()
+        for odd in (b"\xff\xfe", b"a\nb", b"\x1b[31m", "\u202e".encode(), b"x" * 255):
+            open(os.path.join(os.fsencode(run), odd), "w").close()
         (run / "folder").mkdir()
     if mode == "multiplies":
         # Bounded, so that a gate without a bound does no harm.
@@ -229,13 +253,19 @@ def main() -> int:
         }
         (run / "seen.json").write_text(json.dumps(seen))
     step = total // 2 if mode == "too_few_steps" else total
-    changes = {
+    changes: dict[str, dict] = {
         "other_run": {"run": "another"},
         "other_plan": {"plan_sha256": "0" * 64},
         "not_evaluated": {"evaluation": None},
         "writes_secret": {"reason": "login failed for " + os.environ.get("WANDB_API_KEY", "nobody")},
     }
     checkpoint(run, plan, data, step, "complete", mode == "wrong_checkpoint", changes.get(mode))
+    if mode == "forges":
+        named = run / f"checkpoint-{step:016d}.safetensors"
+        named.write_bytes(b"x")
+        manifest = json.loads((run / "manifest.json").read_text())
+        manifest["checkpoint"].update(bytes=1, sha256=hashlib.sha256(b"x").hexdigest())
+        write(run / "manifest.json", json.dumps(manifest).encode())
     if mode == "half_manifest":
         os.truncate(run / "manifest.json", 300)
     if mode == "goal":

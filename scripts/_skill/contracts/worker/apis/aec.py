@@ -58,7 +58,7 @@ class AecApi(ParallelApi):
         row = self.last[agent]
         dead = row.done()
         before = list(self.live)
-        action = None if dead else choose(agent, row)
+        action = self.give(None if dead else choose(agent, row))
         returned = self.subject.call(at, self.get("step"), action)
         if returned is not None:
             self._finding("aec.step", "step returned something", at, words(returned), "None: AEC has last()")
@@ -136,6 +136,8 @@ class AecApi(ParallelApi):
         rewards = getattr(self.environment, "rewards", {})
         if not dead:
             self.rewards[acted] = 0.0
+        # Who left takes the sum along: an agent that comes back begins at 0.
+        self.rewards = {agent: value for agent, value in self.rewards.items() if agent in self.live}
         for agent in self.live:
             value = rewards.get(agent, 0.0) if isinstance(rewards, dict) else 0.0
             if isinstance(value, (int, float)) or hasattr(value, "dtype"):

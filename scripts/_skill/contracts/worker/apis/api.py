@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from .. import spaces
 from ..numerics import np
 from ..subject import At, Broken, Subject
-from ..values import words
+from ..values import copied, words
 
 ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "absent"})()
 """Where a call says nothing, such as the reward of a reset."""
@@ -27,6 +27,8 @@ class Row(NamedTuple):
     truncated: Any = ABSENT
     info: Any = ABSENT
     environment: int = -1
+    mask: Any = None
+    """The action mask that a method of the environment gives; those in observation and info stay there."""
 
     def done(self) -> bool:
         """Whether the agent's episode ended with this row."""
@@ -74,6 +76,8 @@ class Api:
         self.last: dict[Any, Row] = {}
         """The last row of each agent that is alive."""
         self.ended = True
+        self.given: tuple[Any, Any] = (None, None)
+        """The action of the last step, and a copy of it from before the call."""
 
     @classmethod
     def fits(cls, environment: Any) -> bool:
@@ -133,6 +137,11 @@ class Api:
             )
             return self.subject.call(at, function)
         return self.subject.call(at, function, seed=seed)
+
+    def give(self, action: Any) -> Any:
+        """The action, remembered as it is before the environment sees it."""
+        self.given = (action, copied(action))
+        return action
 
     def begin(self) -> None:
         """Counts a new episode."""

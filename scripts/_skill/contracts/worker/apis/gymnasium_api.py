@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import action_mask
 from ..subject import At
 from ..values import words
 from .api import Api, Choose, Frame, Row, has
@@ -29,7 +30,7 @@ class GymnasiumApi(Api):
         at = At("reset", self.episode, 0)
         check_reset(self, returned, at)
         observation, info = returned
-        row = Row("", "", observation, info=info)
+        row = Row("", "", observation, info=info, mask=self.mask(at))
         self.last = {"": row}
         return Frame("reset", self.episode, 0, [row], returned)
 
@@ -37,12 +38,22 @@ class GymnasiumApi(Api):
         """`step(action)`; four values are the generation before 0.26, in which truncation is missing."""
         self.step_number += 1
         at = At("step", self.episode, self.step_number)
-        returned = self.subject.call(at, self.get("step"), choose("", self.last.get("")))
+        returned = self.subject.call(at, self.get("step"), self.give(choose("", self.last.get(""))))
         check_step(self, returned, at)
         row = Row("", "", *returned)
+        if not row.done():
+            row = row._replace(mask=self.mask(at))
         self.last = {"": row}
         self.ended = row.done()
         return Frame("step", self.episode, self.step_number, [row], returned)
+
+    def mask(self, at: At) -> Any:
+        """What the method `action_masks()` gives, of the environment or of one in its wrappers; None without it."""
+        for holder in (self.environment, getattr(self.environment, "unwrapped", None)):
+            method = getattr(holder, action_mask.METHOD, None)
+            if callable(method):
+                return self.subject.call(at._replace(call=action_mask.METHOD), method)
+        return None
 
 
 def check_reset(api: Api, returned: Any, at: At) -> None:

@@ -61,6 +61,18 @@ class Lives:
             )
         return not missing
 
+    def known(self, name: str, values: dict[Any, Any], agents: list[Any], at: At) -> None:
+        """A dict speaks of agents only: a key such as `__all__` is an agent to whoever goes through it."""
+        for agent in [agent for agent in values if agent not in agents][:1]:
+            self._finding(
+                "agents.unknown",
+                f"the {name} speak of an agent that does not exist",
+                at._replace(agent=str(agent)),
+                f"{name} of {sorted(map(str, values))[:8]}",
+                f"some of {list(dict.fromkeys(map(str, agents)))[:8]}",
+                "PettingZoo has no such key: the episode is over when agents is empty" if agent == "__all__" else "",
+            )
+
     def after(self, before: list[Any], ended: set[Any], now: list[Any], at: At) -> None:
         """Compares who was alive, who ended in this step and who is listed now."""
         for agent in now:

@@ -76,7 +76,7 @@ class ParallelApi(Api):
         self.step_number += 1
         at = At("step", self.episode, self.step_number)
         before = list(self.live)
-        actions = {agent: choose(agent, self.last.get(agent)) for agent in before}
+        actions = self.give({agent: choose(agent, self.last.get(agent)) for agent in before})
         returned = self.subject.call(at, self.get("step"), actions)
         if not isinstance(returned, tuple) or len(returned) != 5:
             got = f"{len(returned)} values" if isinstance(returned, tuple) else words(returned)
@@ -87,6 +87,7 @@ class ParallelApi(Api):
             )
         for name, values in zip(NAMES, returned, strict=True):
             self.lives.present(name, values, before, at)
+            self.lives.known(name, values, [*before, *self.keys(), *self.get("agents")], at)
         observations, rewards, terminations, truncations, infos = returned
         self.live = self.lives.listed(self.get("agents"), self.possible(), at)
         rows = self._rows(before, observations, (rewards, terminations, truncations), infos)

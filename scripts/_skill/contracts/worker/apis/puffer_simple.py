@@ -45,7 +45,7 @@ class SimplePufferApi(GymnasiumApi):
         """`step(action)`: four values with `done`, or five."""
         self.step_number += 1
         at = At("step", self.episode, self.step_number)
-        returned = self.subject.call(at, self.get("step"), choose("", self.last.get("")))
+        returned = self.subject.call(at, self.get("step"), self.give(choose("", self.last.get(""))))
         if not isinstance(returned, tuple) or len(returned) not in (4, 5):
             got = f"{len(returned)} values" if isinstance(returned, tuple) else words(returned)
             raise self.refuse("api.step", "step did not return four or five values", at, got, STEP)

@@ -50,7 +50,7 @@ class VectorApi(Api):
         self.step_number += 1
         at = At("step", self.episode, self.step_number)
         space = self.action_space(0)
-        actions = stacked(space, [choose(key, self.last.get(key)) for key in self.keys()])
+        actions = self.give(stacked(space, [choose(key, self.last.get(key)) for key in self.keys()]))
         returned = self.subject.call(at, self.get("step"), actions)
         check_step(self, returned, at)
         rows = self.rows(at, returned[0], returned[1:4], returned[4])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import spaces
-from ..apis.api import Api
+from .. import spaces, values
+from ..apis.api import Api, Frame
 from ..numerics import np
 from ..subject import At
 from . import check
@@ -31,6 +31,24 @@ class Check(check.Check):
                 value = spaces.sample(space, rng, None, extreme)
                 self.member(contains, value, At("action_space", agent=agent), extreme, space)
         self.detail = "least, greatest and drawn values are members"
+
+    def frame(self, api: Api, frame: Frame) -> None:
+        """The caller's action is as it was: it is stored beside the reward, and may be a part of a shared buffer."""
+        given, before = api.given
+        # A native PufferEnv may own the buffer of the actions.
+        if frame.call != "step" or api.in_place or not isinstance(given, (np.ndarray, dict, list, tuple)):
+            return
+        path = values.difference(given, before)
+        if path is not None:
+            self.subject.finding(
+                "action.written",
+                "step changes the action that the caller gave",
+                frame.at(),
+                leaf=path,
+                got=str(given)[:100],
+                want=str(before)[:100],
+                fix="work on a copy: action = numpy.array(action); no out=action, no action *= ...",
+            )
 
     def member(self, contains: Any, value: Any, at: At, extreme: int, space: Any) -> None:
         """One value that has to be in the space."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import values
 from ..apis.api import Api, Frame
+from ..apis.parallel import NAMES
 from ..numerics import np
 from ..subject import Subject
 from . import check
@@ -13,7 +14,15 @@ from . import check
 WINDOW = 24
 """Calls that are kept and compared, each with each."""
 OVERLAP_WORK = 10_000
-CODES = {"observation": "aliasing.observation", "info": "aliasing.info"}
+CODES = {
+    "observation": "aliasing.observation",
+    "info": "aliasing.info",
+    "observations": "aliasing.observation",
+    "infos": "aliasing.info",
+    "rewards": "aliasing.dict",
+    "terminations": "aliasing.dict",
+    "truncations": "aliasing.dict",
+}
 
 
 class Check(check.Check):
@@ -41,6 +50,10 @@ class Check(check.Check):
                 # In AEC the infos are attributes of the environment, which `last` shows; only their arrays count.
                 if not api.batched and not (api.name == "pettingzoo-aec" and role == "info"):
                     holders += [(f"{prefix}{path}", holder) for path, holder in values.containers(value)]
+        if api.name == "pettingzoo-parallel":
+            names = NAMES if frame.call == "step" else (NAMES[0], NAMES[-1])
+            holders += [(name, value) for name, value in zip(names, frame.raw, strict=True) if isinstance(value, dict)]
+        self.of_action(api, frame, arrays)
         name = f"{frame.call} {frame.episode}" if frame.call == "reset" else f"step {frame.step}"
         for earlier, episode, old_arrays, old_holders in self.kept:
             other = (
@@ -59,6 +72,22 @@ class Check(check.Check):
                         self.shared(frame, path, f"{old_path} of {other}", name, "are the same object")
         self.kept.append((name, frame.episode, arrays, holders))
 
+    def of_action(self, api: Api, frame: Frame, arrays: list[tuple[str, Any]]) -> None:
+        """An observation that is the caller's action changes when the caller writes the next action there."""
+        for path, array in arrays:
+            if frame.call == "step" and path.startswith("observation"):
+                for given_path, given in values.arrays(api.given[0]):
+                    if shares(array, given):
+                        self.subject.finding(
+                            "aliasing.action",
+                            "the observation shares memory with the action that the caller gave",
+                            frame.at(),
+                            leaf=path,
+                            got=f"{path} and action{given_path} share memory",
+                            want="memory of the environment's own",
+                            fix="return a copy: action.copy()",
+                        )
+
     def shared(self, frame: Frame, path: str, other: str, name: str, how: str) -> None:
         """A finding that names both calls."""
         role = path.split("/")[0].split(" ")[0]
@@ -70,7 +99,9 @@ class Check(check.Check):
             leaf=f"{role}{leaf}" if leaf else role,
             got=f"{path} of {name} and {other} {how}",
             want="new memory for each call",
-            fix="return a copy: observation.copy()" if role == "observation" else "make a new dict in each call",
+            fix="return a copy: observation.copy()"
+            if how == "share memory" and role == "observation"
+            else "make a new dict in each call",
         )
 
     def finish(self, api: Api) -> None:

@@ -150,7 +150,9 @@ class Check(check.Check):
             moved, expected = self.subject.attempt(At("step"), other.environment.step, action)
             if moved and values.difference(answer[0], expected[0]) is None and not answer[2]:
                 return "same_step", f"step {len(frames)} gave the first observation of the next episode"
-        if varied and not fresh and values.difference(answer[0], begun) is None and not bool(answer[2]):
+        # Where every observation is only noise, the reward still tells a step from a reset.
+        idle = not bool(answer[2]) and values.difference(answer[1], 0.0) is None
+        if varied and not fresh and values.difference(answer[0], begun) is None and idle:
             return "next_step", f"the step after step {len(frames)} gave the first observation of the next episode"
         return "disabled", f"step {len(frames)} ended the episode; by its API the caller resets"
 

@@ -25,6 +25,7 @@ class Check(check.Check):
                 self.array("/", np.asarray(row.observation), frame, row)
             if row.reward is not ABSENT and isinstance(row.reward, (float, int, np.generic, np.ndarray)):
                 reward = np.asarray(row.reward)
+                # An integer beyond 64 bits becomes an array of objects, which the check of rewards looks at.
                 if reward.dtype.kind == "f" and not np.isfinite(reward).all():
                     self.found("reward.not_finite", "the reward is not finite", "reward", (), row.reward, frame, row)
 

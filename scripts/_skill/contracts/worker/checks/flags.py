@@ -58,6 +58,15 @@ class Check(check.Check):
                     self.terminated.append(frame.step)
                 elif cut:
                     self.truncated.append(frame.step)
+            if isinstance(row.info, dict) and _set(row.info.get("TimeLimit.truncated")) and not _set(row.truncated):
+                self.subject.finding(
+                    "flags.info",
+                    "the info says TimeLimit.truncated, and truncated is False",
+                    frame.at(row),
+                    got="info['TimeLimit.truncated'] is True",
+                    want="truncated True",
+                    fix="return truncated = True: the old key in the info is read by nobody",
+                )
         self.registered_limit(api, frame)
 
     def registered_limit(self, api: Api, frame: Frame) -> None:
@@ -103,6 +112,10 @@ class Check(check.Check):
                 )
         if not self.terminated and not self.truncated and not api.batched:
             self.subject.note("no episode ended within the rollout: its end was not checked")
+
+
+def _set(value: object) -> bool:
+    return isinstance(value, (bool, np.bool_, int)) and bool(value)
 
 
 def vars_of(value: object) -> dict[str, object]:

@@ -29,7 +29,7 @@ class Check(check.Check):
             # The spaces of an agent may be other ones in another episode.
             self.known.clear()
         for row in frame.rows:
-            place, mask = action_mask.of(row.observation, row.info)
+            place, mask = action_mask.of(row.observation, row.info, row.mask)
             if not place or (api.batched and place.startswith("info")):
                 continue
             self.masks += 1
@@ -40,7 +40,23 @@ class Check(check.Check):
     def mask(self, space: Any, place: str, mask: Any, done: bool, at: At) -> None:
         """One mask; one of another form is looked at no further."""
         kind = spaces.kind(space)
+        if kind in spaces.CONTAINERS and isinstance(mask, (dict, tuple)):
+            items = space.spaces.items() if kind == "Dict" else enumerate(space.spaces)
+            for key, item in items:
+                part = mask.get(key) if isinstance(mask, dict) else mask[key] if key < len(mask) else None
+                if part is not None:
+                    self.mask(item, f"{place}/{key}", part, done, at)
+            return
         if kind not in ("Discrete", "MultiDiscrete", "MultiBinary"):
+            self.subject.finding(
+                "mask.space",
+                "there is a mask, and the action space has no choices that it could speak of",
+                at,
+                leaf=place,
+                got=spaces.words(space),
+                want="a Discrete, a MultiDiscrete or a MultiBinary, or one mask for each part of a Dict or Tuple",
+                severity="warning",
+            )
             return
         counts = spaces.sizes(spaces.Leaf("", kind, space))
         parts = mask if isinstance(mask, tuple) else (mask,)

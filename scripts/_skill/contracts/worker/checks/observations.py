@@ -66,6 +66,9 @@ class Check(check.Check):
         if not isinstance(value, np.ndarray) and not (isinstance(value, np.generic) and shape == ()):
             self.wrong("observation.type", "the value is no numpy array", leaf, path, value, want, at)
             return
+        if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
+            message = "the array is of a subclass of numpy.ndarray, which a buffer does not keep"
+            self.wrong("observation.type", message, leaf, path, value, want, at)
         if value.shape != shape:
             self.wrong("observation.shape", "the array has another shape than the space", leaf, path, value, want, at)
         if value.dtype != dtype:
@@ -76,6 +79,8 @@ class Check(check.Check):
         """A finding that gives both sides in dtype, shape and bytes, and the table's row once."""
         if isinstance(value, (np.ndarray, np.generic)):
             got = f"{value.dtype} {value.shape} {value.nbytes} bytes"
+            if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
+                got = f"{type(value).__name__} of {got}"
         else:
             got = values.words(value)
         if (at.agent, path) not in self.told:

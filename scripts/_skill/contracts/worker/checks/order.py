@@ -36,10 +36,12 @@ class Check(check.Check):
             action = choose("", None)
         fine, said = self.subject.attempt(At("step"), api.environment.step, action)
         fine_reset, error = self.subject.attempt(At("reset"), lambda: api.reset(int(self.subject.job["seed"])))
+        if fine_reset and not api.ended:
+            fine_reset, error = self.subject.attempt(At("step"), lambda: api.step(choose))
         if not fine_reset:
             self.subject.finding(
                 "order.reset_after_step",
-                "reset fails after a step that came too early",
+                "the episode after a step that came too early does not begin",
                 At("reset"),
                 got=str(error),
                 want="reset begins an episode whatever came before",

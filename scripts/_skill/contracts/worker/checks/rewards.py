@@ -40,8 +40,20 @@ class Check(check.Check):
                     want="a Python or numpy integer or float",
                     fix=fix,
                 )
-            elif float(reward) - float(reward) == 0:
-                self.low, self.high = min(self.low, float(reward)), max(self.high, float(reward))
+                continue
+            try:
+                size = float(reward)
+            except OverflowError:
+                self.subject.finding(
+                    "reward.not_finite",
+                    "the reward is an integer beyond every float",
+                    frame.at(row),
+                    got=f"an integer of {int(reward).bit_length()} bits",
+                    want="a finite number",
+                )
+                continue
+            if size - size == 0:
+                self.low, self.high = min(self.low, size), max(self.high, size)
 
     def finish(self, api: Api) -> None:
         """Says the range."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
 from .. import values
 from ..apis.api import Api, Frame
 from ..numerics import np
-from ..rollout import run
+from ..rollout import chooser, run
 from ..subject import At
 from . import check
 
 STEPS = 60
 SEEDS = 4
+BATCH_STEPS = 20
+BATCH_ROWS = 16
 """Other seeds that are tried."""
 
 
@@ -86,18 +89,63 @@ class Check(check.Check):
         self.detail = f"{len(one)} calls compared; {different} of {tried} other seeds differ"
         if not different and tried == SEEDS and subject.counts.get(self.name, 0) == 0:
             self.all_alike(state, others)
+        if first.batched and not first.in_place and different:
+            self.batch_alike(seed)
+
+    def batch_alike(self, seed: int) -> None:
+        """Environments of a batch that do the same as long as their actions are the same were seeded alike."""
+        pairs: set[tuple[int, int]] | None = None
+        count = 0
+        for number in range(3):
+            api = self.subject.new()
+            choose = chooser(api, 7)
+            chosen: list[Any] = []
+            api.reset(seed + number)
+            frames = [dict(api.last)]
+
+            def same(key: Any, row: Any, chosen: list[Any] = chosen, choose: Any = choose) -> Any:
+                if key == 0:
+                    chosen[:] = [choose(key, row)]
+                return chosen[0]
+
+            for _ in range(BATCH_STEPS):
+                if self.subject.late() or any(row.done() for row in api.last.values()):
+                    break
+                api.step(same)
+                frames.append(
+                    {key: row._replace(observation=values.copied(row.observation)) for key, row in api.last.items()}
+                )
+            api.close()
+            count = len(frames[0])
+            # Each with each is quadratic, and a few tell enough.
+            alike = {
+                (left, right)
+                for left, right in itertools.combinations(range(min(count, BATCH_ROWS)), 2)
+                if all(values.difference(f[left].observation, f[right].observation) is None for f in frames)
+            }
+            pairs = alike if pairs is None else pairs & alike
+        if pairs:
+            self.subject.finding(
+                "seeding.batch_alike",
+                "environments of the batch draw the same numbers",
+                At("reset", environment=min(pair[1] for pair in pairs)),
+                got=f"{sorted(set(itertools.chain(*pairs)))[:8]} of {count} do the same in 3 runs with equal actions",
+                want="a seed of its own for each environment",
+                fix="seed environment i with one of numpy.random.SeedSequence(seed).spawn(n), or with seed + i",
+            )
 
     def compare(self, one: list[Frame], two: list[Frame], message: str, code: str) -> None:
         """A finding at the first difference."""
         found = first_difference(one, two)
         if found is None:
             return
-        frame, agent, leaf = found
+        frame, agent, leaf, got = found
         self.subject.finding(
             code,
             message,
             At(frame.call, frame.episode, frame.step, agent),
             leaf=leaf,
+            got=got,
             want="the same values, since seed and actions are the same",
             fix="draw every random number from a generator that reset(seed=...) makes; keep nothing between episodes",
         )
@@ -132,19 +180,24 @@ class Check(check.Check):
         return [name for name in names if any(one.get(name) != seen[0].get(name) for one in seen[1:])]
 
 
-def first_difference(one: list[Frame], two: list[Frame]) -> tuple[Frame, str, str] | None:
-    """(frame, agent, leaf) of the first difference of two traces."""
+def first_difference(one: list[Frame], two: list[Frame]) -> tuple[Frame, str, str, str] | None:
+    """(frame, agent, leaf, both values) of the first difference of two traces."""
     for left, right in zip(one, two, strict=False):
         if left.call != right.call or [row.agent for row in left.rows] != [row.agent for row in right.rows]:
-            return left, "", "agents"
+            both = [f"{frame.call} of {[row.agent for row in frame.rows][:8]}" for frame in (left, right)]
+            return left, "", "agents", " and ".join(both)
         for a, b in zip(left.rows, right.rows, strict=True):
             place = values.difference(a.observation, b.observation)
             if place is not None:
-                return left, a.agent, place
+                return left, a.agent, place, values.both(a.observation, b.observation)
             for name in ("reward", "terminated", "truncated"):
                 if values.difference(getattr(a, name), getattr(b, name)) is not None:
-                    return left, a.agent, name
-    return None if len(one) == len(two) else (one[min(len(one), len(two)) - 1], "", "length")
+                    return left, a.agent, name, values.both(getattr(a, name), getattr(b, name))
+    return (
+        None
+        if len(one) == len(two)
+        else (one[min(len(one), len(two)) - 1], "", "length", f"{len(one)} and {len(two)} calls")
+    )
 
 
 def generator_states(environment: Any) -> dict[str, Any]:
