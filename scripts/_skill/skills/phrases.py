@@ -9,11 +9,13 @@ What it does not do: understand. A new wording passes; see `references/safety.md
 
 from __future__ import annotations
 
+import bisect
 import codecs
 import html
 import itertools
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import NamedTuple
 
 from .phrase_list import OTHER_WORDS, PHRASES, ROLE_MARKERS
@@ -31,8 +33,12 @@ class Hit(NamedTuple):
 
 
 _FORBIDS = re.compile(
-    r"(?:never|donot|dont|mustnot|cannot|cant|doesnot|wont|refuse|nothing|nobody|not|refuses|no|nor)\w{0,40}\Z"
+    r"\b(?:never|don.?t|mustn.?t|cannot|can.?t|doesn.?t|won.?t|refus(?:e|es|al)|nothing|nobody|no one|not|no|nor)\b"
+    r"[^.!?]{0,80}\Z",
+    re.IGNORECASE,
 )
+"""A word that forbids what follows in the same sentence; whole words only: `now` and `note` forbid nothing."""
+_LOOK_BACK = 120
 
 # Letters of other scripts that look like Latin ones and are not folded by Unicode's own forms.
 _PAIRS = (
@@ -90,7 +96,7 @@ def find(content: str, markup: bool = True) -> list[Hit]:
 
     def look(readable: str, fold: _Fold, spelling: str, strong: bool) -> None:
         squeezed = readable.translate(fold)
-        for code, start, words in _search(squeezed, strong):
+        for code, start, words in _search(squeezed, strong, _before(readable, fold)):
             _add(found, Hit(code, _line(readable, fold, start), words[:120], spelling))
 
     look(content, _PLAIN, "", False)
@@ -98,7 +104,7 @@ def find(content: str, markup: bool = True) -> list[Hit]:
     look(content, _AS_LETTERS, "with digits for letters", True)
     look(content, _AS_LETTERS_TOO, "with digits for letters", True)
     for spelling, other in (("backwards", squeezed[::-1]), ("shifted by 13", codecs.encode(squeezed, "rot13"))):
-        for code, start, words in _search(other, True):
+        for code, start, words in _search(other, True, lambda at: ""):
             at = len(squeezed) - start - len(words) if spelling == "backwards" else start
             _add(found, Hit(code, _line(content, _PLAIN, at), words[:120], spelling))
     if markup and ("<" in content or "&" in content):
@@ -117,7 +123,20 @@ def _add(found: dict[tuple[str, int], Hit], hit: Hit) -> None:
     found.setdefault((hit.code, hit.line), hit)
 
 
-def _search(squeezed: str, strong: bool) -> list[tuple[str, int, str]]:
+def _before(readable: str, fold: _Fold) -> Callable[[int], str]:
+    """What stands before a letter of the squeezed text, as it is written; worked out when first asked for."""
+    ends: list[int] = []
+
+    def before(offset: int) -> str:
+        if not ends:
+            ends.extend(itertools.accumulate(len(fold[ord(character)]) for character in readable))
+        at = bisect.bisect_right(ends, offset)
+        return readable[max(0, at - _LOOK_BACK) : at]
+
+    return before
+
+
+def _search(squeezed: str, strong: bool, before: Callable[[int], str]) -> list[tuple[str, int, str]]:
     found = []
     for phrase in PHRASES:
         if strong and not phrase.strong:
@@ -126,7 +145,7 @@ def _search(squeezed: str, strong: bool) -> list[tuple[str, int, str]]:
             at = squeezed.find(stem)
             while at >= 0:
                 match = phrase.rest.match(squeezed, at + len(stem))
-                if match and not (not phrase.negated and _FORBIDS.search(squeezed[max(0, at - 60) : at])):
+                if match and (phrase.negated or not _FORBIDS.search(before(at))):
                     found.append((phrase.code, at, squeezed[at : match.end()]))
                     if len(found) >= MAX_HITS:
                         return found
