@@ -7,6 +7,7 @@ Nothing here writes into the user's home. The engine that the tests build is kep
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,11 @@ CACHE = ROOT / "build" / "test-cache"
 # Before any test imports the engine: what runs in this process builds into the tests' cache too.
 os.environ["XDG_CACHE_HOME"] = str(CACHE)
 sys.dont_write_bytecode = True
+
+# Started in the background of a script, this process ignores Ctrl-C, and whatever it starts inherits that; tests of
+# interruptions need the signal to work.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is slow, not wrong, so examples have no deadline; and the same examples are drawn every time.
 hypothesis.settings.register_profile("repository", deadline=None, derandomize=True, database=None)

@@ -235,6 +235,16 @@ def test_without_ssh_keygen_nothing_can_be_checked(bundle: Bundle, keys: Keys) -
     assert (report["exit_status"], codes(report)) == (2, ["signature.no_program"])
 
 
+def test_a_signature_that_names_another_version_is_refused(keys: Keys) -> None:
+    # ssh-keygen itself takes version 0 for 1: the field is not among what is signed.
+    data = b"the approval"
+    good = ssh_signature.sign(keys.path("ada"), ssh_signature.APPROVAL, data)
+    changed = good.replace(base64.b64encode(b"SSHSIG\0\0\0\1\0\0"), base64.b64encode(b"SSHSIG\0\0\0\0\0\0"))
+    assert changed != good
+    with pytest.raises(Refusal):
+        ssh_signature.verify(data, changed, ssh_signature.APPROVAL, keys.allowed.read_bytes(), "ada@example.org")
+
+
 def test_every_single_bit_change_of_a_signature_is_detected(keys: Keys) -> None:
     # A change that leaves the form of the file is found without ssh-keygen; of the rest every seventh is tried.
     data = b"the approval"

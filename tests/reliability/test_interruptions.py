@@ -29,6 +29,8 @@ ROOT = Path(__file__).resolve().parents[2]
 RUNS = int(os.environ.get("RELIABILITY_RUNS", "5"))
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 STATUSES = {0, 130, 143, -signal.SIGINT, -signal.SIGTERM, -signal.SIGKILL}
+BEFORE_US = 1
+"""How Python itself ends where Ctrl-C reaches it before the first line of a program."""
 
 
 def of_schema(name: str) -> Callable[[Path], bool]:
@@ -119,8 +121,9 @@ def test_no_interruption_leaves_a_file_that_is_not_whole(
                 process.wait(chance.uniform(0.02, usual))
             except subprocess.TimeoutExpired:
                 process.send_signal(SIGNALS[number % 3])
-            assert process.wait(30) in STATUSES
+            process.wait(30)
         output = folder / writer.output
+        assert process.returncode in STATUSES or (process.returncode == BEFORE_US and not output.exists())
         there.append(output.exists())
         if output.exists():
             assert writer.good(output)

@@ -112,9 +112,13 @@ def _is_canonical(signature: bytes) -> bool:
         return False
     body = signature[len(_HEAD) : -len(_FOOT)]
     try:
-        coded = base64.b64encode(base64.b64decode(body.replace(b"\n", b""), validate=True))
+        content = base64.b64decode(body.replace(b"\n", b""), validate=True)
     except (binascii.Error, ValueError):
         return False
+    # ssh-keygen takes any version up to its own, so the field that it does not sign could change.
+    if not content.startswith(b"SSHSIG" + (1).to_bytes(4, "big")):
+        return False
+    coded = base64.b64encode(content)
     return body == b"".join(coded[at : at + _WIDTH] + b"\n" for at in range(0, len(coded), _WIDTH))
 
 
