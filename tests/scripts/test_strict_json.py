@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import random
@@ -248,13 +249,19 @@ def full(head: bytes, unit: bytes, tail: bytes) -> bytes:
 )
 def test_the_largest_documents_are_read_in_a_second_and_256_mib(data: bytes) -> None:
     assert len(data) <= strict_json.MAX_BYTES
+    # A tool has a small heap; that of a long test session would be searched for garbage again and again.
+    gc.collect()
+    gc.freeze()
     started = time.process_time()
     try:
         strict_json.loads(data, "document")
     except Refusal as refused:
         (finding,) = refused.findings
         assert sum(map(len, finding)) < 2000
-    assert time.process_time() - started < 1
+    finally:
+        took = time.process_time() - started
+        gc.unfreeze()
+    assert took < 1
     tracemalloc.start()
     try:
         strict_json.loads(data[: len(data) // 8], "document")
