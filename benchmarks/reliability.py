@@ -171,7 +171,8 @@ def main() -> int:
                 except Exception as error:  # noqa: BLE001 - the others are still tried
                     errors[name] = f"{type(error).__name__}: {str(error)[:300]}"
                 print(f"{name}: {json.dumps(rows[-1] if name not in errors else errors[name])[:160]}", file=sys.stderr)
-    if not any(options.keep.iterdir()):
+    # Several of these programs may share the folder, and the first to end removes it.
+    if options.keep.is_dir() and not any(options.keep.iterdir()):
         shutil.rmtree(options.keep)
     report = {
         "benchmark": "reliability",
