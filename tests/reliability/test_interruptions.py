@@ -6,6 +6,7 @@ anchoring are interrupted in tests/gate, benchmarking in tests/field/test_fc_b05
 
 from __future__ import annotations
 
+import ast
 import os
 import random
 import signal
@@ -49,6 +50,11 @@ def is_environment(path: Path) -> bool:
     return (path / "my_env.h").read_text().endswith("0.4f);\n}\n")
 
 
+def is_program(path: Path) -> bool:
+    """A Python program that is whole: it parses, and ends with its call of main."""
+    return "main(" in ast.unparse(ast.parse(path.read_text()).body[-1])
+
+
 class Writer(NamedTuple):
     """One tool that writes: its arguments, what it writes, and how one tells that this is whole."""
 
@@ -67,6 +73,7 @@ WRITERS = {
     "check_env": Writer(
         ["env.py:Counter", "--steps", "20", "--out", "r.json"], "r.json", of_schema("environment_contract")
     ),
+    "train_template": Writer(["write", "train_once", "--out", "t.py"], "t.py", is_program),
     "env_template": Writer(["write", "key_door", "--name", "my_env", "--out", "."], "my_env", is_environment),
 }
 
